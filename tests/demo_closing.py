@@ -26,7 +26,7 @@ _DIFFERING = [
 
 def run_closing_lines(said, **variables):
     """Run them from another folder; the program that they name must be there."""
-    closing = said.partition("Look further")[2]
+    closing = said.partition("Try next")[2]
     commands = [line for line in closing.splitlines() if "bylaw" in line and line[0] in "'/"]
     assert len(commands) == 4
     done = subprocess.run(

@@ -3,14 +3,14 @@
     engine = bylaw.Engine(bylaw.load(["rules"]))
     decision = engine.decide({"kind": "tool.before", "tool": "shell"})
 
-The names below are imported when they are first used, so that `import bylaw` costs nothing.
+The public names below are imported on first use, so that `import bylaw` is fast.
 """
 
 from __future__ import annotations
 
 from bylaw.version import __version__
 
-TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
     from bylaw.hosts.in_process import Engine, load
     from bylaw.hosts.policy_functions import (

@@ -1,4 +1,4 @@
-"""`python -m bylaw` is `bylaw`."""
+"""Run `python -m bylaw` as `bylaw`."""
 
 import sys
 

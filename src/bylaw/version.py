@@ -1,3 +1,3 @@
-"""The version, in a module of its own so that printing it imports nothing else."""
+"""The version, in a separate module so that `bylaw --version` imports almost nothing."""
 
 __version__ = "0.1.0"

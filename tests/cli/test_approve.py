@@ -191,7 +191,7 @@ class TestApproving:
         shown, _ = on_terminal(root, ["approve", ID], b"n\n")
 
         assert (
-            "\nsaid          antigravity granted \n"
+            "\nstatement     antigravity granted \n"
             f"              (runtime/approvals/{ID}.antigravity)\n"
         ) in shown
 
@@ -202,8 +202,8 @@ class TestApproving:
         shown, _ = on_terminal(root, ["approve", ID], b"n\n")
         told = " ".join(shown.split())
 
-        assert "said human granted for another text of this message (runtime/approvals" in told
-        assert "said antigravity revoked (runtime/approvals/" in told  # which counts all the same
+        assert "statement human granted for another version of this message (" in told
+        assert "statement antigravity revoked (runtime" in told  # which counts all the same
         looked = json.loads(call(root, "approve", ID, "--format", "json", program=BYLAW).stdout)
         assert {one["authority"]: one["other_text"] for one in looked["said"]} == {
             "human": True,
@@ -293,7 +293,7 @@ class TestRejecting:
         shown, code = on_terminal(root, ["approve", ID], b"y\n")
 
         assert code == 1
-        assert "said          human unclear (SHARED_CONTEXT.md)" in shown
+        assert "statement     human unclear (SHARED_CONTEXT.md)" in shown
         assert "`SHARED_CONTEXT.md` cannot be read and may have a rejection by human" in shown
         assert not token(root).exists()
         assert not token(root).exists()
@@ -306,7 +306,7 @@ class TestWhatIsMeant:
 
         assert code == 0
         assert '"npm run lint"' in shown
-        assert 'asked         "cursor wants to lint"\n' in shown
+        assert 'request       "cursor wants to lint"\n' in shown
         assert f"Approve {ID} as human?" in shown
         assert stands(root) == ["human"]
 
@@ -436,7 +436,7 @@ class TestWhoMayDecide:
         done = call(root, *words)
 
         assert done.returncode == 1
-        assert "is for a person on a terminal" in done.stderr
+        assert "needs a person on a terminal" in done.stderr
         assert not token(root).parent.exists()
 
     @pytest.mark.parametrize("stream", ["<", ">"])
@@ -446,7 +446,7 @@ class TestWhoMayDecide:
         with Terminal(words, folder=root) as terminal:
             shown = terminal.rest()
 
-        assert "is for a person on a terminal" in shown
+        assert "needs a person on a terminal" in shown
         assert not token(root).parent.exists()
 
     @pytest.mark.parametrize("variable", VARIABLES)

@@ -115,8 +115,8 @@ class TestWhatWouldRun:
         assert (
             'would run     ["python", "job.py"] in "." by R-JOB\n'
             '              ["npm", "test"] in "." by R-JOB\n'
-            '              ["python", "notes.py"] in "." by R-NOTES, once the others \n'
-            "              approve, too\n"
+            '              ["python", "notes.py"] in "." by R-NOTES, after the others also \n'
+            "              approve\n"
             "but           no command starts: no person has trusted it yet; see `bylaw trust`\n"
         ) in shown
         files = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}

@@ -171,7 +171,7 @@ class TestMessage:
         """LD-A18"""
         done = new(root, "--title", "T", "--category", "A", "--run", "npm test")
         assert done.returncode == 0
-        assert done.stderr == "note: no rule runs the commands of a message of category A\n"
+        assert done.stderr == "note: rules never run the commands of a category A message\n"
 
     def test_the_orchestrator_takes_it(self, root):
         (root / "runtime/rules").mkdir(parents=True)
@@ -234,7 +234,7 @@ class TestMistakes:
             (["--category", "A"], "Missing option '--title'"),
             (["--title", "T"], "Missing option '--category'"),
             (["--title", "T", "--category", "a"], "'a' is not one of 'A', 'B', 'C', 'D'"),
-            (["--title", " ", "--category", "A"], "'--title': it is empty"),
+            (["--title", " ", "--category", "A"], "'--title': must not be empty"),
             (["--title", "x" * 5000, "--category", "A"], "`--title` must be a text of"),
             (["--title", "T", "--category", "A", "--phase", "5"], "'--phase': 5 is not in"),
             (["--title", "T", "--category", "A", "--path", "../x"], "`--path` must be inside"),
@@ -242,14 +242,14 @@ class TestMistakes:
             (["--title", "T", "--category", "A", "--path", "out/x"], "`--path`: `out/x` is outside"),
             (["--title", "T", "--category", "B", "--run", " "], "`--run` contains a command that"),
             (["--title", "T", "--category", "A", "--notes", "x" * 100_001], "`--notes` must be"),
-            (["--title", "T", "--category", "A", "--by", "漢"], "'--by': it is part of the id"),
-            (["--title", "T", "--category", "A", "--slug", "-x"], "`-x` is no slug"),
-            (["--title", "T", "--category", "A", "--slug", "x" * 41], "is no slug"),
-            (["--title", "T", "--category", "A", "--slug", "a/b"], "`a/b` is no slug"),
+            (["--title", "T", "--category", "A", "--by", "漢"], "'--by': part of the id"),
+            (["--title", "T", "--category", "A", "--slug", "-x"], "invalid slug `-x`"),
+            (["--title", "T", "--category", "A", "--slug", "x" * 41], "invalid slug `xxx"),
+            (["--title", "T", "--category", "A", "--slug", "a/b"], "invalid slug `a/b`"),
             (["--title", "T", "--category", "A", "--approval-by", "cursor"], "'cursor' is not"),
             (["--title", "T", "--category", "A", "--command-type", "run"], "'run' is not"),
-            (["--title", b"\xff", "--category", "A"], "'--title': it is not UTF-8 text"),
-            (["--title", "T", "--category", "B", "--run", b"a\xff"], "'--run': it is not UTF-8"),
+            (["--title", b"\xff", "--category", "A"], "'--title': not UTF-8 text"),
+            (["--title", "T", "--category", "B", "--run", b"a\xff"], "'--run': not UTF-8"),
         ],
     )  # fmt: skip
     def test_each_is_told(self, root, tmp_path, words, told):

@@ -154,14 +154,14 @@ def test_messages_may_look_like_options_and_hold_any_bytes(folder):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["call", "doc.md"], "write the messages behind --"),
-        (["call", "doc.md", "--"], "write the messages behind --"),
+        (["call", "doc.md"], "write the messages after --"),
+        (["call", "doc.md", "--"], "write the messages after --"),
         (["call", "--", "/guard()"], "Missing argument"),
         (["check"], "Missing argument"),
         (["chek", "doc.md"], "did you mean `check`?"),
-        (["fmt", "doc.md", "--check", "--write"], "do not go together"),
-        (["state", "doc.md", "--journal", "j.db"], "--journal goes with --session"),
-        ([], "Usage: bylaw context VERB"),
+        (["fmt", "doc.md", "--check", "--write"], "cannot combine --check and --write"),
+        (["state", "doc.md", "--journal", "j.db"], "--journal needs --session"),
+        ([], "Usage: bylaw context COMMAND"),
     ],
 )
 def test_wrong_usage(folder, words, told):
@@ -367,7 +367,7 @@ def test_the_repl_in_a_pipe(folder):
         "nothing is enabled\n"
         "responses: m.r1\nprotocols: m.p1\n"
     )
-    assert result.stderr.startswith("`:nope` shows nothing; ")
+    assert result.stderr.startswith("`:nope` is not a command; ")
 
 
 def test_the_repl_in_a_pipe_without_an_error(folder):

@@ -51,7 +51,7 @@ def test_nothing_is_wrong(root):
     assert "not installed: Claude Code, Codex CLI," in done.stdout
     assert "note   hooks     none: Bylaw enforces no rule in a coding agent" in done.stdout
     assert "→ run `bylaw install NAME` to install them" in done.stdout
-    assert done.stdout.endswith("nothing is broken, but no hooks are installed\n")
+    assert done.stdout.endswith("no problems found, but no hooks are installed\n")
     assert done.stderr == ""
 
 
@@ -70,7 +70,7 @@ def test_something_is_wrong(root):
     done = call(root, "doctor")
     assert done.returncode == 1
     assert "wrong  journal" in done.stdout
-    assert "1 thing is wrong" in done.stdout
+    assert "1 problem found" in done.stdout
 
 
 def test_for_programs(root):
@@ -93,7 +93,7 @@ def test_gates_are_opened_and_closed_again(root):
 
     shown, code = on_terminal(root, "--release", "10")
     assert code == 0
-    assert "this is not on record" in shown  # the journal is what is broken
+    assert "not recorded in the journal" in shown  # the journal is what is broken
     code, said = gate(root)
     assert code == 0
     assert "nothing was checked" in said

@@ -160,7 +160,7 @@ class TestPurge:
         words = ["journal", "purge", "--session", "one"]
         shown, code = on_terminal(recorded, words, answer)
 
-        assert "Erase 3 payloads of 1 session for good? [y/N] " in shown
+        assert "Erase 3 payloads of 1 session permanently? [y/N] " in shown
         yes = answer == b"y\n"
         assert code == (0 if yes else 1)
         assert self.erased(recorded) == (3 if yes else 0)
@@ -189,13 +189,13 @@ class TestPurge:
 
         (recorded / "bylaw.toml").write_text("[journal]\nkeep_days = 1\n")
         done = call(recorded, "journal", "purge", "--yes")
-        assert (done.returncode, done.stdout) == (0, "there is nothing to erase\n")
+        assert (done.returncode, done.stdout) == (0, "nothing to erase\n")
 
     def test_two_ways_to_say_what(self, recorded):
         done = call(recorded, "journal", "purge", "--all", "--older", "3")
 
         assert done.returncode == 2
-        assert "give one of" in done.stderr
+        assert "use only one of" in done.stderr
 
     def test_an_unknown_session(self, recorded):
         done = call(recorded, "journal", "purge", "--session", "onne", "--yes")

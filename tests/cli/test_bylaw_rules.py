@@ -153,7 +153,7 @@ def test_wrong_usage(root):
         done = rules(root, *words)
         assert (done.returncode, done.stdout) == (2, b"")
     assert b"did you mean `lines`?" in done.stderr
-    assert b"`lst` is not a verb; did you mean `list`?" in rules(root, "lst").stderr
+    assert b"unknown command `lst`; did you mean `list`?" in rules(root, "lst").stderr
 
 
 def test_every_verb_teaches_with_its_help(root):

@@ -60,7 +60,7 @@ def test_an_answer_from_a_pipe_is_no_answer(root):
     )
 
     assert done.returncode == 1
-    assert b"nobody can be asked here" in done.stderr
+    assert b"cannot ask for confirmation" in done.stderr
     assert not is_trusted(root)
 
 

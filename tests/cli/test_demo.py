@@ -87,7 +87,7 @@ def test_what_was_refused_was_not_done_and_what_was_allowed_was(played):
 def test_it_fits_a_screen_and_has_no_colour_in_a_pipe(played):
     _, said = played
     assert "\x1b" not in said
-    body = said[: said.index("Look further")]
+    body = said[: said.index("Try next")]
     assert max(map(len, body.splitlines())) <= 80
     assert not [line for line in said.splitlines() if line != line.rstrip()]
 
@@ -99,8 +99,8 @@ def test_the_closing_lines_work_as_printed(played):
 
 def test_it_says_that_trust_was_for_its_own_run_and_that_the_folder_stays(played):
     folder, said = played
-    closing = said.partition("Look further")[2]
-    assert "the demo trusted them for its own run alone" in closing
+    closing = said.partition("Try next")[2]
+    assert "the demo trusted them for its own run only" in closing
     assert f"# rm -r '{folder}'\n" in closing
 
 
@@ -116,7 +116,7 @@ def test_it_looks_good_on_a_terminal(tmp_path):
     assert demo.returncode == 0
     assert "\x1b[1m1. A protocol denies browsing" in said
     plain = re.sub("\x1b\\[[0-9;]*m", "", said).replace("\r", "")
-    assert max(map(len, plain[: plain.index("Look further")].splitlines())) <= 80
+    assert max(map(len, plain[: plain.index("Try next")].splitlines())) <= 80
 
 
 def _all_of(reader):
@@ -135,5 +135,5 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     (tmp_path / "mine").write_text("x")
     done = subprocess.run([*BYLAW, "demo", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "is not empty; name a new folder" in done.stderr
+    assert "is not empty; choose a new folder" in done.stderr
     assert [one.name for one in Path(tmp_path).iterdir()] == ["mine"]

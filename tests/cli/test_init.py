@@ -49,7 +49,7 @@ def test_a_second_time_there_is_nothing_to_write(tmp_path):
     done = init(tmp_path)
 
     assert done.returncode == 0
-    assert done.stdout.endswith("\nthere is nothing to write\n")
+    assert done.stdout.endswith("\nnothing to write\n")
 
 
 def test_a_dry_run_writes_nothing(tmp_path):
@@ -64,7 +64,7 @@ def test_in_a_pipe_nobody_can_be_asked(tmp_path):
     done = init(tmp_path)
 
     assert done.returncode == 1
-    assert "call with `--yes`" in done.stderr
+    assert "pass `--yes`" in done.stderr
     assert laid_out(tmp_path) == {}
 
 
@@ -138,7 +138,7 @@ def test_what_cannot_be_there_is_not_called_kept(tmp_path, folder, way, why):
     assert there == LAWS.keys() - blocked
     again = init(root)
     assert again.returncode == 1
-    assert "there is nothing to write; " in again.stdout
+    assert "nothing to write; " in again.stdout
     assert init(root, "--dry-run").returncode == 1
     as_json = init(root, "--format", "json")
     assert as_json.returncode == 1

@@ -46,7 +46,7 @@ def test_hooks_of_a_client_that_left_files(desk):
     assert "bylaw install HOST" not in shown
     for host in ("claude", "gemini"):
         assert all(f"hook {host} " in line for line in commands(desk.file(host)).values())
-    assert "there is nothing to write" in desk.yes("init")
+    assert "nothing to write" in desk.yes("init")
     desk.yes("uninstall", "gemini")
     assert "wrote hooks for Gemini CLI; next" in desk.yes("init")
 
@@ -115,7 +115,7 @@ def test_nothing_is_written_without_being_told(desk):
     (desk.root / ".claude").mkdir()
     assert desk.bylaw("init", "--dry-run") == 0
     assert desk.bylaw("init") == 1
-    assert "call with `--yes`" in desk.err
+    assert "pass `--yes`" in desk.err
     assert desk.bylaw("init", "--format", "json") == 1
     told = json.loads(desk.out)
 

@@ -49,9 +49,7 @@ def test_what_was_made_for_hooks_is_gone_without_them(desk, host, scope):
 
     desk.yes("uninstall", host, f"--{scope}")
     assert everything(desk.home) | everything(desk.root) == before
-    assert f"there are no hooks for {CLIENTS[host].title}" in desk.yes(
-        "uninstall", host, f"--{scope}"
-    )
+    assert f"found no hooks for {CLIENTS[host].title}" in desk.yes("uninstall", host, f"--{scope}")
 
 
 @every_client
@@ -66,7 +64,7 @@ def test_a_configuration_comes_back_to_the_byte(desk, host, scope, a_person):
     assert after["x"] == [1, 2]
     assert b"\n" not in file.read_bytes().replace(b"\r\n", b"")
     assert file.stat().st_mode & 0o777 == 0o640
-    backup = Path(shown.partition("what was there is kept in ")[2].partition("\n")[0])
+    backup = Path(shown.partition("the old file is kept in ")[2].partition("\n")[0])
     assert backup.read_bytes() == text
     assert a_person in backup.parents
 
@@ -117,7 +115,7 @@ def test_a_dry_run_and_a_no_write_nothing(desk):
     assert desk.bylaw("install", "claude", "--dry-run") == 0
     assert desk.out.startswith("--- /dev/null\n+++ .claude/settings.json\n")
     assert desk.bylaw("install", "claude") == 1
-    assert "call with `--yes`" in desk.err
+    assert "pass `--yes`" in desk.err
     assert desk.bylaw("install", "claude", "--format", "json") == 1
     assert json.loads(desk.out)["written"] is False
     assert not desk.file("claude").exists()

@@ -59,7 +59,7 @@ def test_version_imports_nothing_heavy():
 
 def test_help_lists_every_verb_and_imports_none():
     done = python(LOADED.format(word="--help"))
-    listed = done.stdout.decode().split("Verbs:\n")[1].split("\n\n")[0].splitlines()
+    listed = done.stdout.decode().split("Commands:\n")[1].split("\n\n")[0].splitlines()
     loaded = set(done.stderr.decode().split())
 
     assert {line.split()[0] for line in listed} >= PROMISED
@@ -78,13 +78,13 @@ def test_every_verb_teaches_with_its_help(verb):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["exrp"], "error: `exrp` is not a verb; did you mean `expr`?"),
-        (["qqqqqq"], "error: `qqqqqq` is not a verb; known here: "),
+        (["exrp"], "error: unknown command `exrp`; did you mean `expr`?"),
+        (["qqqqqq"], "error: unknown command `qqqqqq`; known here: "),
         (["--nope"], "error: No such option '--nope'."),
         (["completion"], "bash,\n"),
         (["completion", "csh"], "'csh' is not one of 'bash', 'zsh', 'fish'."),
-        (["\x1b[2J"], r"error: `\u{1b}[2J` is not a verb"),
-        ([], "Verbs:"),
+        (["\x1b[2J"], r"error: unknown command `\u{1b}[2J`"),
+        ([], "Commands:"),
     ],
 )
 def test_wrong_usage_is_told_on_standard_error(words, hint):
@@ -100,7 +100,7 @@ def test_arguments_that_are_not_utf8_do_no_harm():
         done = run(b"\xff\xfe", env=in_environment(**environment))
 
         assert done.returncode == 2
-        assert rb"`\u{dcff}\u{dcfe}` is not a verb" in done.stderr
+        assert rb"unknown command `\u{dcff}\u{dcfe}`" in done.stderr
 
 
 @pytest.fixture
@@ -279,4 +279,4 @@ def test_explain_says_what_it_wants(word):
         [*BYLAW, "explain", "--", word], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "is no record; write the number of a record, as `bylaw log` shows it" in done.stderr
+    assert "; use the number of a record, as `bylaw log` shows it" in done.stderr

@@ -121,7 +121,7 @@ def test_ours_stands_beside_it_and_that_is_said(desk, host, own):
     shown = desk.yes("install", host)
 
     assert listed(file, list_) == [value, wanted(host)[list_]]
-    assert "left as they are, since no installation is known to have written them:\n" in shown
+    assert "kept, because `bylaw install` is not known to have written them:\n" in shown
     assert "  line 3: " in shown
     # Of equal commands these two run one.
     runs_one = own is with_time and host in ("claude", "gemini")
@@ -153,7 +153,7 @@ def test_a_whole_set_that_nobody_has_installed_stays(desk, host):
     file.write_text(before.replace("{\n", '{\n  "mine": 1,\n', 1))
     for _ in range(2):
         shown = desk.yes("uninstall", host)
-        assert "that were installed\nleft as they are" in shown
+        assert "that `bylaw install` wrote\nkept, because" in shown
         assert file.read_text() == before.replace("{\n", '{\n  "mine": 1,\n', 1)
 
 
@@ -237,7 +237,7 @@ def test_of_a_set_that_is_not_whole_nobody_knows_whose_it_is(desk, host, a_perso
     settings["hooks"].popitem()
     file.write_text(json.dumps(settings))
     before = file.read_text()
-    assert "left as they are" in desk.yes("uninstall", host)
+    assert "kept, because" in desk.yes("uninstall", host)
     assert file.read_text() == before
 
 
@@ -253,7 +253,7 @@ def test_an_entry_of_ours_that_a_person_changed_is_theirs(desk, host):
     inner[list_[-1]] = [value]
     file.write_text(json.dumps(settings))
 
-    assert "left as they are" in desk.yes("uninstall", host)
+    assert "kept, because" in desk.yes("uninstall", host)
     assert listed(file, list_) == [value]
     assert sum(len(listed(file, one)) for one in wanted(host)) == 1
 

@@ -161,7 +161,7 @@ class TestText:
     def test_outside(self, repository):
         done = repository.bylaw("explain", "../x")
         assert (done.returncode, done.stdout) == (1, "")
-        assert "lies outside of" in done.stderr
+        assert "is outside of" in done.stderr
 
 
 class TestEntries:

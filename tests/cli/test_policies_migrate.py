@@ -126,7 +126,7 @@ class TestAsking:
         migrate(root, "--yes")
         done = migrate(root)
         assert (done.returncode, done.stdout) == (
-            0, "every policy is there already; there is nothing to write\n",
+            0, "all policies already exist; nothing to write\n",
         )  # fmt: skip
 
     def test_json(self, root):
@@ -201,7 +201,7 @@ class TestRefused:
         (root / FOLDER / "b.md").mkdir(parents=True)
         done = migrate(root, "--yes")
         assert (done.returncode, done.stdout) == (1, "")
-        assert f"`{FOLDER}/b.md`: it is a folder, so nothing is written" in done.stderr
+        assert f"`{FOLDER}/b.md`: it is a folder; nothing was written" in done.stderr
         assert [path.name for path in (root / FOLDER).iterdir()] == ["b.md"]
 
     def test_no_old_file(self, root):

@@ -125,9 +125,7 @@ class TestOutput:
     def test_off_is_told(self, root):
         (root / ".deepwork").mkdir()
         (root / ".deepwork/config.yml").write_text("policy: {enabled: false}\n")
-        assert (
-            new(root, "one").stderr == "note: policies are switched off in .deepwork/config.yml\n"
-        )
+        assert new(root, "one").stderr == "note: policies are disabled in .deepwork/config.yml\n"
 
 
 class TestRefused:
@@ -137,7 +135,7 @@ class TestRefused:
         for words in ([], ["--trigger", "a"], ["--dry-run"]):
             done = new(root, "one", *words)
             assert done.returncode == 1
-            assert "is there already" in done.stderr
+            assert "already exists" in done.stderr
         assert (root / FOLDER / "one.md").read_bytes() == before
 
     @pytest.mark.parametrize(
@@ -168,7 +166,7 @@ class TestRefused:
     def test_names(self, root, name):
         done = new(root, "--", name)
         assert done.returncode == 2
-        assert "a policy is named by" in done.stderr
+        assert "use letters, digits, - and _" in done.stderr
         assert "\x1b" not in done.stderr
 
     @pytest.mark.parametrize(

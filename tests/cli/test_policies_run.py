@@ -90,7 +90,7 @@ def test_so_is_a_failure_that_it_left(root):
 def test_there_are_no_policies(root):
     done = run(root)
     assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")
-    assert "there are no policies here; `bylaw policies new NAME` writes one" in done.stderr
+    assert "no policies found; create one with `bylaw policies new NAME`" in done.stderr
 
 
 def test_policies_are_switched_off(root):
@@ -98,8 +98,8 @@ def test_policies_are_switched_off(root):
     (root / ".deepwork/config.yml").write_text("policy: {enabled: false}\n")
     done = run(root)
     assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")
-    assert "policies are switched off: `.deepwork/config.yml` sets" in done.stderr
-    assert "no policies here" not in done.stderr
+    assert "policies are disabled: `.deepwork/config.yml` sets" in done.stderr
+    assert "no policies found" not in done.stderr
 
 
 def test_the_standard_flow(root):

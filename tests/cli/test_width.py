@@ -73,7 +73,7 @@ def test_the_demo_is_as_wide_as_the_terminal(tmp_path, columns, monkeypatch):
     with Terminal([*BYLAW, "demo", "here"], folder=tmp_path) as terminal:
         said = terminal.rest().replace("\r", "")
     assert terminal.process.returncode == 0
-    body, _, closing = said.partition("Look further")
+    body, _, closing = said.partition("Try next")
     assert not too_wide(body, columns)
     remarks = [line for line in closing.splitlines() if line.startswith("# ")]
     assert not too_wide("\n".join(one for one in remarks if "rm -r" not in one), columns)

@@ -258,7 +258,7 @@ def test_an_unexpected_output_is_shown_and_can_be_written_into_the_page(tmp_path
 def test_a_failed_command_shows_its_standard_error(tmp_path):
     page = page_of("## A\n```run\n$ bylaw nonsense\n[exit 0]\n```\n")
 
-    assert "`nonsense` is not a verb" in run(page, 0, tmp_path)[0].failure
+    assert "unknown command `nonsense`" in run(page, 0, tmp_path)[0].failure
 
 
 def test_an_update_of_several_commands_leaves_the_rest_of_the_page_alone(tmp_path):

@@ -1,6 +1,7 @@
-"""Arguments → calls of the layers below, one module a verb (the table is in `verbs`).
+"""Entry point of the command line. Each command has its own module (the table is in `verbs`).
 
-Nothing is imported before it is used: `bylaw --version` runs on this module alone.
+Modules are imported when they are needed: `bylaw --version` imports only this module, the version
+and the error handling.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from bylaw.version import __version__
 
 
 def main() -> int:
-    """Run `bylaw` with the arguments of this process; the result is its exit code."""
+    """Run `bylaw` with the arguments of this process and return its exit code."""
     if _is_hook(sys.argv[1:]):
-        from bylaw.hosts.hooks.front import main as answer  # noqa: PLC0415 - no click: it must be quick
+        from bylaw.hosts.hooks.front import main as answer  # noqa: PLC0415 - without click, which is slow to import
 
         return answer(sys.argv[2:])
     use_utf8()
@@ -22,7 +23,7 @@ def main() -> int:
 
 
 def _is_hook(arguments: list[str]) -> bool:
-    """Whether a client calls: a host, perhaps an event, and no option."""
+    """Whether these are the arguments of a client: `hook`, a host, perhaps an event, no option."""
     return (
         arguments[:1] == ["hook"]
         and len(arguments) in (2, 3)
@@ -38,6 +39,6 @@ def _print_version() -> int:
 
 
 def _run_verb() -> int:
-    from bylaw.cli.frame import run  # noqa: PLC0415 - click is heavy, the version must come fast
+    from bylaw.cli.frame import run  # noqa: PLC0415 - click is slow to import; `--version` does without
 
     return run(sys.argv[1:])

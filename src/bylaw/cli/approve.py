@@ -1,4 +1,4 @@
-"""`bylaw approve`: a message that waits → a token that lets it go on."""
+"""`bylaw approve`: write the token that approves a waiting message."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def command(**chosen: Unpack[Chosen]) -> int:
     """Approve a message that waits in the bus.
 
-    ID is that of the message, or of the request that asks about it. What would be approved is
-    shown: what it is, what it would run, which rule holds it. After your yes a token is written
-    to runtime/approvals, and a running `bylaw bus run` goes on with the message. The token is
-    for exactly what was shown: a message that changes needs another one.
+    ID is the id of the message, or of the approval request about it. Bylaw shows the message,
+    the commands that it would run and the rule that holds it. After you confirm, it writes a
+    token to runtime/approvals, and a running `bylaw bus run` continues with the message. The
+    token is valid for exactly this message: if the message changes, it needs another token.
 
-    Wants a terminal, also with --yes, and refuses to be called by a coding agent. Exits 0 if it
-    is approved, else 1.
+    Needs a terminal, even with --yes, and refuses calls by a coding agent. Exit code 0 if the
+    message is approved, else 1.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""A question → what a person answers on a terminal."""
+"""Ask a person on the terminal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from bylaw.runtime.known_agents import refuse_agents
 
 
 def agreed(question: str) -> bool:
-    """Ask, if a person can see what is asked and answer; BylawError if nobody can."""
+    """Ask a yes/no question. BylawError if an input or output is not a terminal."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     if any(stream is None or not stream.isatty() for stream in streams):
-        raise BylawError("nobody can be asked here; answer on a terminal, or call with `--yes`")
+        raise BylawError("cannot ask for confirmation without a terminal; pass `--yes`")
     sys.stdout.flush()
     sys.stderr.write(question)
     sys.stderr.flush()
@@ -20,7 +20,7 @@ def agreed(question: str) -> bool:
 
 
 def refuse_others(what: str) -> None:
-    """BylawError if nobody can be looking at this, or an agent is at work."""
+    """BylawError if a coding agent calls, or if there is no terminal."""
     refuse_agents(what)
     if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
-        raise BylawError(f"{what} is for a person on a terminal; call it there")
+        raise BylawError(f"{what} needs a person on a terminal")

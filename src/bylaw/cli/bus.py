@@ -1,4 +1,4 @@
-"""`bylaw bus`: messages and changes of files → handled under law; what waits; a new message."""
+"""`bylaw bus`: process messages and file changes, show the bus, write a message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     cls=Verbs,
     name="bus",
     context_settings=HELP_OPTIONS,
-    subcommand_metavar="VERB …",
+    subcommand_metavar="COMMAND …",
     options_metavar="",
     epilog="""\b
     Examples:
@@ -38,29 +38,30 @@ if TYPE_CHECKING:
     """,
 )
 def command() -> None:
-    """Run the bus of a repository under its law (RULE_DSL).
+    """Run the bus of a repository under its RULE_DSL rules.
 
-    Agents put messages into runtime/bus/input; the rules in runtime/rules/ say what becomes of
-    them. Evidence is written to runtime/bus/output and runtime/bus/error.
+    Agents write messages into runtime/bus/input. The rules in runtime/rules/ decide what
+    happens to them. Bylaw writes evidence to runtime/bus/output and runtime/bus/error.
     """
 
 
 @command.command(context_settings=HELP_OPTIONS)
 @root_option
-@click.option("--once", is_flag=True, help="Handle the messages that are there now, then end.")
-@click.option("--trust", is_flag=True, help="Trust what is started for this run; for CI.")
+@click.option("--once", is_flag=True, help="Process the messages that are there now, then exit.")
+@click.option("--trust", is_flag=True, help="Trust all commands for this run only. For CI.")
 @always_json
 def run(*, root: str, once: bool, trust: bool) -> int:
-    """Handle messages, and changes of files, as they come.
+    """Process messages and file changes as they arrive.
 
-    Every message is claimed, judged by the rules and carried out, or held until somebody
-    approves it. One JSON line tells what became of it: "msg_id", "file", "verdict", "rule",
-    "status" (done, held, refused, failed) and the "evidence". Changes of files that a rule is
-    about get a line with "change" and "path". Several may run on one repository. Ends with
-    Ctrl-C or a TERM signal, and ends the command that runs.
+    Bylaw claims each message, decides it under the rules, and carries it out or holds it until
+    it is approved. Each message gets one JSON line: "msg_id", "file", "verdict", "rule",
+    "status" (done, held, refused, failed) and "evidence". A file change that a rule covers
+    gets a line with "change" and "path". Several processes may run on one repository. Ctrl-C
+    or a TERM signal stops the bus and the command that it runs.
 
-    Commands run only if `bylaw trust` or --trust allows it. With --once, changes of files are
-    left for the next `bylaw bus run`. Exits 1 if a message was refused or failed, else 0.
+    Commands run only if `bylaw trust` or --trust allows them. With --once, file changes are
+    left for the next `bylaw bus run`. Exit code 0 on success; with --once, 1 if a message was
+    refused or failed.
 
     \b
     Examples:
@@ -80,7 +81,7 @@ def run(*, root: str, once: bool, trust: bool) -> int:
 
 
 class _Printing:
-    """One line for each thing that was handled."""
+    """Prints one line for each processed message or file change."""
 
     def __init__(self) -> None:
         self.found_wanting = False
@@ -89,7 +90,7 @@ class _Printing:
         self.found_wanting = self.found_wanting or one.found_wanting
         emit(one.as_json())
         if sys.stdout is not None:
-            sys.stdout.flush()  # somebody may wait for it
+            sys.stdout.flush()  # a reader may wait for this line
 
 
 def _note(text: str) -> None:
@@ -99,7 +100,7 @@ def _note(text: str) -> None:
 
 
 class _Ending:
-    """While this lasts, Ctrl-C and TERM end the bus in good order; a second Ctrl-C at once."""
+    """Handles Ctrl-C and TERM: the bus stops cleanly. A second Ctrl-C stops it at once."""
 
     def __init__(self, opened: OpenBus) -> None:
         self._opened = opened
@@ -108,7 +109,7 @@ class _Ending:
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._end)  # type: ignore[assignment] # as it was
+            self._before[number] = signal.signal(number, self._end)  # type: ignore[assignment] # restored on exit
         return self
 
     def __exit__(self, *_: object) -> None:

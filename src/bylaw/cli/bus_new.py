@@ -1,4 +1,4 @@
-"""`bylaw bus new`: options → a valid message in the bus."""
+"""`bylaw bus new`: write a valid message into the bus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bylaw.model.vocabulary import Authority
 from bylaw.runtime.user_name import user_name
 
 _SLUG = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{MAX_WORD - 1}}}")
-# What a message calls it, and what it is called here.
+# Field of a message → option of this command.
 _OPTIONS = {
     "title": "--title",
     "target_paths": "--path",
@@ -31,49 +31,49 @@ _OPTIONS = {
 
 
 def _text(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """A text that a message can hold."""
+    """Check that a message can contain the text: it must be UTF-8."""
     for one in value if isinstance(value, tuple) else (value or "",):
         try:
             one.encode()
         except UnicodeEncodeError:
-            raise click.BadParameter("it is not UTF-8 text", ctx, param) from None
+            raise click.BadParameter("not UTF-8 text", ctx, param) from None
     return value
 
 
 def _filled(ctx: click.Context, param: click.Parameter, value: str) -> str:
     if not value.strip():
-        raise click.BadParameter("it is empty", ctx, param)
+        raise click.BadParameter("must not be empty", ctx, param)
     return str(_text(ctx, param, value))
 
 
 def _agent(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     by = user_name() if value is None else value
     if not word_of(by):
-        words = "it is part of the id, so it needs a letter from a to z, or a digit"
+        words = "part of the id: it needs a letter from a to z, or a digit"
         raise click.BadParameter(words, ctx, param)
     return str(_text(ctx, param, by))
 
 
 def _slug(ctx: click.Context, param: click.Parameter, value: str) -> str:
     if value and not _SLUG.fullmatch(value):
-        words = f"`{value}` is no slug: 1 to {MAX_WORD} of a-z, A-Z, 0-9, _ and -"
-        raise click.BadParameter(f"{words}, not beginning with _ or -", ctx, param)
+        words = f"invalid slug `{value}`: use 1 to {MAX_WORD} of a-z, A-Z, 0-9, _ and -"
+        raise click.BadParameter(f"{words}, not starting with _ or -", ctx, param)
     return value
 
 
 @click.command(context_settings=HELP_OPTIONS)
 @root_option
-@click.option("--title", metavar="TEXT", required=True, callback=_filled, help="What it is about.")
+@click.option("--title", metavar="TEXT", required=True, callback=_filled, help="Subject.")
 @click.option(
     "--category",
     type=click.Choice([one.value for one in Category]),
     required=True,
-    help="How far it reaches: A is free, B and C need approval, D is an emergency.",
+    help="A needs no approval, B and C need one, D is an emergency.",
 )
 @click.option(
     "--command-type",
     type=click.Choice([one.value for one in CommandType]),
-    help="What is asked for; without it, exec if there is a --run, else task.",
+    help="Type of the request. Default: exec with --run, else task.",
 )
 @click.option(
     "--path",
@@ -81,56 +81,56 @@ def _slug(ctx: click.Context, param: click.Parameter, value: str) -> str:
     metavar="PATH",
     multiple=True,
     callback=_text,
-    help="A file that it is about, from the root; may be repeated.",
+    help="File that the message is about, relative to the root; may be repeated.",
 )
 @click.option(
     "--run",
     metavar="COMMAND",
     multiple=True,
     callback=_text,
-    help="A command; may be repeated. A rule must allow it, and somebody approve it.",
+    help="Command to run; may be repeated. It needs a rule that allows it, and an approval.",
 )
-@click.option("--notes", metavar="TEXT", default="", callback=_text, help="Anything else to say.")
+@click.option("--notes", metavar="TEXT", default="", callback=_text, help="Additional notes.")
 @click.option(
     "--origin",
     metavar="TEXT",
     default="",
     callback=_text,
-    help="Where it comes from: an event, a path, or the id that a request asks about.",
+    help="Source: an event, a path, or the id that an approval request is about.",
 )
 @click.option(
     "--by",
     metavar="NAME",
     callback=_agent,
-    help="Who makes it; without it, the name of your account. It proves nothing.",
+    help="Creator. Default: the name of your account. It grants nothing.",
 )
 @click.option(
     "--approval-by",
     type=click.Choice([one.value for one in Authority]),
     multiple=True,
-    help="Whose approval it asks for; may be repeated.",
+    help="Authority whose approval it requests; may be repeated.",
 )
-@click.option("--requires-approval", is_flag=True, help="Want an approval also in category A.")
+@click.option("--requires-approval", is_flag=True, help="Require an approval even in category A.")
 @click.option(
     "--slug",
     metavar="WORD",
     default="",
     callback=_slug,
-    help="The end of its id; without it, made from the title.",
+    help="Last part of the id. Default: made from the title.",
 )
 @click.option(
     "--phase",
     type=click.IntRange(PHASES[0], PHASES[-1]),
-    help="Without it, the active phase of SHARED_CONTEXT.md.",
+    help="Phase. Default: the active phase of SHARED_CONTEXT.md.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the message, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the message without writing it.")
 @text_or_json
 def new(*, root: str, dry_run: bool, form: str, **wanted: Any) -> int:
     """Write a valid message into the bus.
 
-    Its id is the time (UTC), who makes it, and the title in short. It is checked as strictly as
-    `bylaw bus run` does it before anything is written, so it is never refused for its form.
-    Prints the path of the new file, or with --dry-run what would be in it.
+    The id consists of the time (UTC), the creator and the shortened title. Before it is
+    written, the message is validated as strictly as by `bylaw bus run`, so it is never refused
+    for its form. Prints the path of the new file or, with --dry-run, its content.
 
     \b
     Examples:
@@ -141,7 +141,7 @@ def new(*, root: str, dry_run: bool, form: str, **wanted: Any) -> int:
     """
     wish = Wish(**wanted)
     if wish.command_type == CommandType.APPROVAL_REQUEST and not wish.origin:
-        raise click.UsageError("a request names the id that it asks about: add `--origin ID`")
+        raise click.UsageError("an approval request needs the id of a message: add `--origin ID`")
     messages = NewMessages(chosen_root(root))
     draft = messages.draft(wish)
     if draft.problems:
@@ -167,6 +167,6 @@ def _in_our_words(problem: str) -> str:
 
 
 def _note_idle_commands(wish: Wish) -> None:
-    """LD-A18: what everybody may say, nobody runs."""
+    """Note that commands in category A messages never run (LD-A18)."""
     if wish.run and wish.category == Category.A and sys.stderr is not None:
-        click.echo("note: no rule runs the commands of a message of category A", err=True)
+        click.echo("note: rules never run the commands of a category A message", err=True)

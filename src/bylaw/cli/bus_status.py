@@ -1,4 +1,4 @@
-"""`bylaw bus status`: what lies in a bus → a table, once or as it changes."""
+"""`bylaw bus status`: show the bus as a table, once or after every change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bylaw.tools.bus_report import BusReport
 
-LOOK_S = 0.5  # how long it waits before it looks again
+LOOK_S = 0.5  # pause between two readings
 MAX_LIMIT = 100_000
 
 
@@ -30,7 +30,7 @@ MAX_LIMIT = 100_000
 @click.option(
     "--follow/--no-follow",
     default=None,
-    help="Show it anew whenever something changes; the default on a terminal.",
+    help="Show the table again after every change. Default on a terminal.",
 )
 @click.option(
     "--limit",
@@ -38,18 +38,18 @@ MAX_LIMIT = 100_000
     metavar="N",
     default=10,
     show_default=True,
-    help="How much of each kind is shown.",
+    help="Show at most N rows of each kind.",
 )
 @text_or_json
 def status(*, root: str, follow: bool | None, limit: int, form: str) -> int:
-    """Show what waits, what is held and why, what runs, and what has ended.
+    """Show waiting, held, running and finished messages, and why messages are held.
 
-    On a terminal the table stays and changes with the bus, until Ctrl-C ends it. In a pipe, and
-    as JSON, it is printed once; with --follow, once more after every change. Nothing is changed,
-    and several may look while `bylaw bus run` is at work.
+    On a terminal, the table updates with the bus until Ctrl-C. In a pipe and as JSON, it is
+    printed once; with --follow, again after every change. Nothing is changed. You can run this
+    several times at once, and while `bylaw bus run` is running.
 
-    A held message names the rules that lack nothing but an approval, and whose. What waits and
-    will be refused says so before it is. Exits 0, also where there is no bus.
+    A held message shows the rules that lack only an approval, and whose approval. A waiting
+    message that will be refused is marked. Exit code 0, even if there is no bus.
 
     \b
     Examples:

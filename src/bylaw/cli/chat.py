@@ -1,4 +1,4 @@
-"""`bylaw chat`: a ChatMD file → a conversation with a model, under its rules."""
+"""`bylaw chat`: run the conversation of a ChatMD file with a model, under its rules."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ PROMPT = "> "
     "--model",
     metavar="M",
     default="",
-    help="openai:NAME, anthropic:NAME or script:TURNS.jsonl, instead of what the file says.",
+    help="Model instead of that of FILE: openai:NAME, anthropic:NAME or script:TURNS.jsonl.",
 )
 @click.option(
     "--tools",
     metavar="script:RESULTS.jsonl",
     default="",
-    help="Take the results of all tools from a file instead of running them.",
+    help="Read the results of all tools from a file instead of running them.",
 )
-@click.option("--once", is_flag=True, help="Answer what is in the file, then end; ask nothing.")
-@click.option("--trust", is_flag=True, help="Trust what is started for this run; for CI.")
+@click.option("--once", is_flag=True, help="Answer the file as it is, then exit. Never prompt.")
+@click.option("--trust", is_flag=True, help="Trust all commands for this run only. For CI.")
 @text_or_json
 def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form: str) -> int:
     """Run the conversation of a ChatMD file under its rules.
 
-    Every message, call, response and consequence of a rule is appended to FILE as it happens:
-    what the model sees is what is in the file. Rules and policies of FILE apply, and so do the
-    other books of the repository. A chat that ended, or was killed, goes on where it was.
+    Bylaw appends every message, call, response and rule action to FILE when it happens: the
+    model sees what is in the file. The rules and policies of FILE and the other rule files of
+    the repository apply. A chat that ended or was killed continues where it stopped.
 
-    On a terminal it asks for the next message; a file that ends with a <user> message is
-    answered first. In a pipe, standard input is one message (not
-    with a script, which goes on by itself). Command tools run only if
-    `bylaw trust` or --trust allows it; else they are refused, and the model is told.
+    On a terminal, you type each message; if FILE ends with a <user> message, it is answered
+    first. In a pipe, standard input is one message. A script model reads no input. Command
+    tools run only if `bylaw trust` or --trust allows them; otherwise they are refused, and the
+    model receives the reason.
 
     \b
     Examples:
@@ -57,9 +57,9 @@ def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form:
       echo "What changed?" | bylaw chat main.chatmd --format json
 
     A line of TURNS.jsonl is one turn of the assistant, {"text", "tool_calls": [{"name",
-    "args"}]}; a line of RESULTS.jsonl the next result of a tool, {"tool", "result"} or
-    {"tool", "error"}. The chat ends when the script does. With --format json each block is a
-    line, and the last line says how it ended.
+    "args"}]}. A line of RESULTS.jsonl is the next result of a tool, {"tool", "result"} or
+    {"tool", "error"}. The chat ends with the script. With --format json, each block is one
+    line, and the last line shows how the chat ended.
     """
     listener = JsonLines() if form == "json" else Screen()
     with open_chat(file, Wanted(model=model, tools=tools, trust=trust), listener) as driver:
@@ -79,10 +79,10 @@ def _asker(*, once: bool) -> Callable[[], str | None]:
 
 
 def _typed() -> str | None:
-    """What a person types; an empty line is asked again, the end of input ends."""
+    """Read a line from the terminal. Skip empty lines; return None at the end of input."""
     while True:
         try:
-            said = input(PROMPT).rstrip()  # a command begins at column 0, or is none (AC-090)
+            said = input(PROMPT).rstrip()  # not strip(): commands start at column 0 (AC-090)
         except EOFError:
             return None
         if said:
@@ -90,13 +90,13 @@ def _typed() -> str | None:
 
 
 class _Piped:
-    """All of standard input is one message."""
+    """Standard input as one message."""
 
     def __init__(self) -> None:
         self._read = False
 
     def next(self) -> str | None:
-        """The message, once."""
+        """Return the message once, then None."""
         if self._read or sys.stdin is None:
             return None
         self._read = True

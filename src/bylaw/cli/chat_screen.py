@@ -1,4 +1,4 @@
-"""What happens in a chat → a terminal that streams, or one line of JSON a block."""
+"""Show a chat: stream it to a terminal, or print one line of JSON for each block."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.model.vocabulary import Level
 
-MAX_SHOWN = 200  # characters of a call or a response; all of it stands in the file
+MAX_SHOWN = 200  # characters shown of a call or a response; the file has all of it
 
 
 class Screen:
-    """For people: what the model says as it comes, everything else in a line."""
+    """For people: stream text of the model; show everything else in one line each."""
 
     def __init__(self) -> None:
         self._paint = Paint(in_color(sys.stdout))
@@ -27,27 +27,27 @@ class Screen:
         self._held: list[str] | None = None
 
     def hold(self) -> None:
-        """From now on, keep what would be shown."""
+        """Buffer all output until `release` or `drop`."""
         if self._held is None:
             self._end_line()
             self._held = []
 
     def release(self) -> None:
-        """Show it."""
+        """Show the buffered output."""
         held, self._held = self._held, None
         self._write("".join(held or ()))
 
     def drop(self) -> None:
-        """It is never shown."""
+        """Discard the buffered output."""
         self._held, self._in_line = None, False
 
     def text(self, piece: str) -> None:
-        """Nothing that a model says controls the terminal."""
+        """Show text of the model. Control characters are escaped."""
         self._write("\n".join(visible(line) for line in piece.expandtabs(4).split("\n")))
         self._in_line = not piece.endswith("\n")
 
     def block(self, block: Block) -> None:
-        """Calls, responses and what rules wrote; the model's own words were streamed."""
+        """Show calls, responses and blocks of rules. Text of the model was streamed before."""
         self._end_line()
         words = visible(clipped(" ".join(block.text.split()), MAX_SHOWN))
         by = f" ({visible(block.via_rule)})" if block.via_rule else ""
@@ -56,16 +56,16 @@ class Screen:
                 self._say(Style.FRAME, f"→ {visible(block.tool)} {words}{by}")
             case BlockKind.RESPONSE:
                 self._say(Style.BAD if block.failed else Style.FAINT, f"← {words}{by}")
-            case _ if block.synthetic and not block.halts:  # which was shown as the answer
+            case _ if block.synthetic and not block.halts:  # a halt was shown as the answer
                 self._say(Style.FAINT, f"[{block.role}{by}] {words}")
 
     def note(self, text: str) -> None:
-        """Beside the conversation."""
+        """Print a note on standard error."""
         self._end_line()
         _to_stderr(f"bylaw: {text}")
 
     def log(self, level: Level, rule: str, text: str) -> None:
-        """A line of a rule's log."""
+        """Print a log message of a rule on standard error."""
         self._end_line()
         _to_stderr(f"{level} {rule}: {text}")
 
@@ -86,22 +86,22 @@ class Screen:
 
 
 class JsonLines:
-    """For programs: every block, when it stands in the file."""
+    """For programs: print each block after it is written to the file."""
 
     def hold(self) -> None:
-        """A block is data as soon as it stands in the file."""
+        """Do nothing: blocks are printed after they are written to the file."""
 
     def release(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is buffered."""
 
     def drop(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is buffered."""
 
     def text(self, piece: str) -> None:
-        """A block tells it when it is whole."""
+        """Do nothing: `block` prints the complete text."""
 
     def block(self, block: Block) -> None:
-        """One line."""
+        """Print the block as one line of JSON."""
         said: dict[str, JSON] = {
             "block": block.kind.value,
             "role": block.role.value,
@@ -116,11 +116,11 @@ class JsonLines:
         sys.stdout.flush()
 
     def note(self, text: str) -> None:
-        """Beside the data."""
+        """Print a note on standard error."""
         _to_stderr(f"bylaw: {text}")
 
     def log(self, level: Level, rule: str, text: str) -> None:
-        """Beside the data."""
+        """Print a log message of a rule on standard error."""
         _to_stderr(f"{level} {rule}: {text}")
 
 

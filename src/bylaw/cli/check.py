@@ -1,4 +1,4 @@
-"""`bylaw check`: rule files, given or found → books and diagnostics."""
+"""`bylaw check`: load rule files and report errors."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ report_format = click.option(
     type=click.Choice(["text", "json", "github", "sarif"]),
     default="text",
     show_default=True,
-    help="github: annotations of a workflow; sarif: a log for code scanners.",
+    help="github: workflow annotations; sarif: a log for code scanners.",
 )
 
 
 def _known_host(context: click.Context, option: click.Parameter, host: str) -> str:
     if host and host not in TITLES:
         hint = did_you_mean(host, TITLES)
-        raise click.BadParameter(f"`{host}` is not a host; {hint}", context, option)
+        raise click.BadParameter(f"unknown host `{host}`; {hint}", context, option)
     return host
 
 
@@ -44,19 +44,19 @@ def _known_host(context: click.Context, option: click.Parameter, host: str) -> s
     metavar="NAME",
     default="",
     callback=_known_host,
-    help="Also say what this host cannot do with the rules.",
+    help="Also report what this host does not support.",
 )
 @report_format
 def command(paths: tuple[str, ...], host: str, form: str) -> int:
-    """Load rule files and say what is wrong with them.
+    """Load rule files and report errors.
 
-    A PATH is a rule file, or a folder whose rule files are meant. Without one, the books of
-    bylaw.toml and those that the convention finds are loaded. Nothing is started. Exits 1 if
-    a file was refused, else 0.
+    PATH is a rule file or a folder of rule files. Without PATH, Bylaw checks the rule files of
+    bylaw.toml and those that it finds by itself. Nothing runs. Exit code 0 on success, 1 if a
+    file was refused.
 
-    A host is where rules are in force: claude, codex, gemini, qwen, copilot, droid, opencode,
-    cursor, or chat, bus, worktree, python. What it does not tell of, cannot carry out or cannot
-    hold up is a warning at each rule that would need it.
+    With --host, a rule gets a warning if it needs an event, an action or a block that the host
+    does not support. Hosts: claude, codex, gemini, qwen, copilot, droid, opencode, cursor, and
+    chat, bus, worktree, python.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def command(paths: tuple[str, ...], host: str, form: str) -> int:
 
 
 def print_report(report: Report, form: str) -> int:
-    """Print a report in one of its formats; the result is the exit code."""
+    """Print a report in one of its formats. Return the exit code."""
     _PRINTERS[form](report)
     return int(report.has_errors)
 

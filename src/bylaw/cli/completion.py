@@ -1,4 +1,4 @@
-"""`bylaw completion`: a shell's name → the script that completes `bylaw` in it."""
+"""`bylaw completion`: print the completion script for a shell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHELLS = ["bash", "zsh", "fish"]
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print a script that completes verbs and options in SHELL: bash, zsh or fish.
+    """Print a script that completes commands and options in SHELL: bash, zsh or fish.
 
     Install it once, then open a new shell:
 
@@ -24,13 +24,13 @@ def command(shell: str) -> None:
       zsh:  bylaw completion zsh > ~/.zfunc/_bylaw   (with ~/.zfunc in $fpath)
       fish: bylaw completion fish > ~/.config/fish/completions/bylaw.fish
 
-    Or try it in this shell only:
+    Or try it in the current shell only:
 
     \b
       source <(bylaw completion bash)
     """
     completer = get_completion_class(shell)
     assert completer is not None
-    # The base class's method: bash's own starts a process to ask bash for its version.
+    # Call the base method: the one for bash starts a process to read the version of bash.
     script = ShellComplete.source(completer(bylaw, {}, PROGRAM, COMPLETION_VARIABLE))
     write(script.rstrip("\n") + "\n")

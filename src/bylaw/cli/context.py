@@ -1,4 +1,4 @@
-"""`bylaw context`: documents of the context language → what is wrong, what calls do, what holds."""
+"""`bylaw context`: check, call and show documents of the context language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DASHES = "--"
     cls=Verbs,
     name="context",
     context_settings=HELP_OPTIONS,
-    subcommand_metavar="VERB …",
+    subcommand_metavar="COMMAND …",
     options_metavar="",
     epilog="""\b
     Examples:
@@ -38,8 +38,8 @@ DASHES = "--"
 def command() -> None:
     """Check, call and format documents of the context language.
 
-    All FILEs are read as one document; a folder stands for the documents in it. Nothing is
-    performed and, but for `fmt --write`, nothing is written.
+    All FILEs are read as one document. For a folder, the documents in it are read. Nothing is
+    performed. Only `fmt --write` writes files.
     """
 
 
@@ -47,11 +47,11 @@ def command() -> None:
 @files_argument
 @report_format
 def check(files: tuple[str, ...], form: str) -> int:
-    """Load a document and say what is wrong with it.
+    """Load a document and report errors.
 
-    Codes are those of the language. A document is checked in phases: framing, YAML, schemas,
-    unique names, references, types; told are all errors of the first phase that finds one.
-    Exits 1 if there is an error, else 0.
+    Error codes are those of the language. A document is checked in phases: framing, YAML,
+    schemas, unique names, references, types. Bylaw reports all errors of the first phase that
+    finds one. Exit code 0 on success, 1 if there is an error.
 
     \b
     Examples:
@@ -64,15 +64,15 @@ def check(files: tuple[str, ...], form: str) -> int:
 
 
 class _WithMessages(click.Command):
-    """A command whose words behind `--` are messages, whatever they look like."""
+    """A command that takes all words after `--` as messages, even if they look like options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read what stands before `--` as usual, and keep what stands behind it."""
+        """Parse the words before `--` as usual, and store the words after it."""
         at = args.index(DASHES) if DASHES in args else len(args)
         rest = super().parse_args(ctx, args[:at])
         ctx.params["messages"] = tuple(args[at + 1 :])
         if not ctx.params["messages"] and not ctx.resilient_parsing:
-            raise click.UsageError(f"write the messages behind {DASHES}", ctx)
+            raise click.UsageError(f"write the messages after {DASHES}", ctx)
         return rest
 
 
@@ -80,14 +80,15 @@ class _WithMessages(click.Command):
 @click.argument("files", type=click.Path(), metavar="FILE… -- MESSAGE…", nargs=-1, required=True)
 @always_json
 def call(files: tuple[str, ...], messages: tuple[str, ...]) -> int:
-    """Say messages of a user to a document and see what they do.
+    """Send user messages to a document and print the results.
 
-    All of them are said in one session; a MESSAGE may have several lines. For each it prints
-    one line: {"message", "result", "output", "state", "enabled"}. The result is "ok" if a call
-    ran, "error" if one failed, "warning" if a line is almost a call, else "prose". The output
-    is the exact text that a user sees: the payload of the error, the lines of the warning,
-    else nothing. State and enabled are those after the message. A document that does not load
-    answers every message with its first error. Exits 1 if there was an error, else 0.
+    All messages are sent in one session; a MESSAGE may have several lines. For each message it
+    prints one line: {"message", "result", "output", "state", "enabled"}. The result is "ok" if
+    a call ran, "error" if a call failed, "warning" if a line is almost a call, else "prose".
+    The output is the exact text that a user sees: the payload of the error, the lines of the
+    warning, or nothing. State and enabled are the values after the message. If the document
+    does not load, every message gets its first error. Exit code 0 on success, 1 if there was
+    an error.
 
     \b
     Examples:
@@ -114,8 +115,8 @@ def state(
 ) -> int:
     """Show the variables of a document with their types and values.
 
-    They are those of a new session, unless --session or --after say otherwise. Exits 1 if the
-    document does not load, or if a message is an error.
+    The values are those of a new session, unless you pass --session or --after. Exit code 0 on
+    success, 1 if the document does not load or a message is an error.
 
     \b
     Examples:
@@ -137,10 +138,10 @@ def state(
 @files_argument
 @moment_options
 def render(*, files: tuple[str, ...], messages: tuple[str, ...], session: str, journal: str) -> int:
-    """Print what a model must know: what is enabled, in words, and the state.
+    """Print the text for the model: what is enabled, and the state.
 
-    The same document and the same state give the same bytes. Exits 1 if the document does not
-    load, or if a message is an error.
+    The same document and the same state give the same bytes. Exit code 0 on success, 1 if the
+    document does not load or a message is an error.
 
     \b
     Examples:

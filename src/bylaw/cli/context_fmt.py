@@ -1,4 +1,4 @@
-"""`bylaw context fmt`: documents of the context language → their canonical form."""
+"""`bylaw context fmt`: print or write context documents in their canonical form."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
 
 @click.command(context_settings=HELP_OPTIONS)
 @files_argument
-@click.option("--check", "checks", is_flag=True, help="Say which files would change; exit 1 then.")
+@click.option(
+    "--check", "checks", is_flag=True, help="List files that would change. Exit code 1 if any."
+)
 @click.option("--write", "writes", is_flag=True, help="Write the files that change.")
 @text_or_json
 def fmt(*, files: tuple[str, ...], checks: bool, writes: bool, form: str) -> int:
-    """Print a document in its canonical form, or write it so.
+    """Print a document in its canonical form, or write it to its files.
 
-    Markers stand at the beginning of their line. Bodies of blocks are written anew: keys in
-    the order of their schema, two blanks a level, quotes only where YAML 1.2 needs them, types
-    as List<Int> and Map<String, Int>. Comments stay with what they are about. Prose, text blocks
-    and the body of LANGUAGE_SPEC stay byte for byte. The document means the same, and a second
-    time changes nothing. One that does not load is refused: nothing is printed or written.
+    Each marker starts its line. Bodies of blocks are rewritten: keys in the order of their
+    schema, two blanks for each level, quotes only where YAML 1.2 needs them, types as List<Int>
+    and Map<String, Int>. Comments stay with what they describe. Prose, text blocks and the
+    body of LANGUAGE_SPEC stay byte for byte. The meaning does not change, and formatting again
+    changes nothing. If a document does not load, nothing is printed or written.
 
-    Several FILEs are one document and are printed one after the other. Exits 1 if the document
-    does not load, or if --check finds a file that would change, else 0.
+    Several FILEs are one document and are printed one after the other. Exit code 0 on success,
+    1 if the document does not load or --check finds a file that would change.
 
     \b
     Examples:
@@ -48,7 +50,7 @@ def fmt(*, files: tuple[str, ...], checks: bool, writes: bool, form: str) -> int
       bylaw context fmt modes.md review.md --write
     """
     if checks and writes:
-        raise click.UsageError("--check and --write do not go together")
+        raise click.UsageError("cannot combine --check and --write")
     with progress() as tell:
         found = format_documents(read_given(files, tell))
     if writes:

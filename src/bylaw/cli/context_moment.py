@@ -1,4 +1,4 @@
-"""Files, messages, a recorded session → a document of the context language and the moment meant."""
+"""Load a context document and the session in which it is shown: new, recorded or after messages."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _OPTIONS = (
         "--session",
         metavar="ID",
         default="",
-        help="As it was after the last record of this session in a journal; chat:FILE is a chat.",
+        help="Use this session of a journal, after its last record; chat:FILE for a chat.",
     ),
     click.option(
         "--after",
         "messages",
         metavar="MESSAGE",
         multiple=True,
-        help="A message that is said first; may be repeated.",
+        help="Send this message first; may be repeated.",
     ),
 )
 
 
 def moment_options(verb: Callable[..., int]) -> Callable[..., int]:
-    """The options that say which moment is meant."""
+    """Add the options that select the session."""
     for option in _OPTIONS:
         verb = option(verb)
     return verb
@@ -51,9 +51,12 @@ def moment_options(verb: Callable[..., int]) -> Callable[..., int]:
 def at_moment(
     files: Sequence[str], messages: Sequence[str], session: str, journal: str
 ) -> tuple[Document, Conversation]:
-    """A document that loads, and the session in which the messages were said."""
+    """Return a valid document, and its session after the messages.
+
+    Exits with 1 if a message is an error.
+    """
     if journal and not session:
-        raise click.UsageError("--journal goes with --session")
+        raise click.UsageError("--journal needs --session")
     with progress() as tell:
         contract = read_given(files, tell)
         document = contract.sound
@@ -69,5 +72,5 @@ def at_moment(
 
 
 def seen(output: str) -> str:
-    """An output of the language as a terminal may show it."""
+    """Escape an output of the language for the terminal."""
     return "\n".join(map(visible, output.split("\n")))

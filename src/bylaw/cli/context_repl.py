@@ -1,4 +1,4 @@
-"""`bylaw context repl`: lines of a user → what a document makes of them, one after the other."""
+"""`bylaw context repl`: send lines to a document, one after the other, and show the results."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 PROMPT = "> "
 STATE, ENABLED, RENDER, QUIT = WORDS = (":state", ":enabled", ":render", ":quit")
-WELCOME = "/ and tab complete a call; :state, :enabled, :render show what holds; :quit ends\n"
+WELCOME = "/ and Tab complete a call; :state, :enabled, :render show the session; :quit exits\n"
 
 
 @click.command(context_settings=HELP_OPTIONS)
 @files_argument
 def repl(files: tuple[str, ...]) -> int:
-    """Try a document: each line is a message of a user, all in one session.
+    """Try a document: each line is a user message, all in one session.
 
-    It prints what a user would see: nothing if a call ran, the payload of an error, a warning.
-    :state, :enabled and :render show the variables, what is enabled, and what a model is told;
-    :quit or the end of input ends. On a terminal, tab completes commands, names of arguments and
-    values of enums, and the arrows bring back earlier lines. In a pipe there is no prompt, and
-    it exits 1 if a message was an error.
+    Prints what a user would see: nothing if a call ran, the payload of an error, or a warning.
+    :state, :enabled and :render show the variables, what is enabled, and the text for the model.
+    :quit or the end of input exits. On a terminal, Tab completes commands, names of arguments
+    and values of enums, and the arrow keys bring back earlier lines. In a pipe there is no
+    prompt, and the exit code is 1 if a message was an error.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def repl(files: tuple[str, ...]) -> int:
 
 
 class _Repl:
-    """One session with a person or a pipe."""
+    """One session, on a terminal or in a pipe."""
 
     def __init__(self, document: Document, conversation: Conversation) -> None:
         self._document = document
@@ -74,7 +74,7 @@ class _Repl:
         }
 
     def take(self, lines: Iterator[str]) -> bool:
-        """Answer lines up to `:quit`; whether one of them was an error."""
+        """Answer lines up to `:quit`. Return whether one of them was an error."""
         failed = False
         for line in lines:
             if line.strip() == QUIT:
@@ -92,7 +92,7 @@ class _Repl:
             _say(self._shows[asked]())
         else:
             hint = did_you_mean(asked, WORDS)
-            click.echo(f"`{seen(brief(asked))}` shows nothing; {hint}", err=True)
+            click.echo(f"`{seen(brief(asked))}` is not a command; {hint}", err=True)
 
     def _state(self) -> str:
         return printer.render_variables(variables(self._document, self._conversation.slate))
@@ -106,13 +106,13 @@ def _say(text: str) -> None:
 def _piped() -> Iterator[str]:
     for line in event_lines(sys.stdin.buffer):
         if line.data is None:
-            click.echo(f"line {line.number} is too long and was left out", err=True)
+            click.echo(f"line {line.number} is too long and was skipped", err=True)
         else:
             yield line.data.decode("utf-8", "surrogateescape")
 
 
 def _typed() -> Iterator[str]:
-    """What a person types; ctrl-C drops the line, the end of input ends."""
+    """Yield lines from the terminal. Ctrl-C drops a line; the end of input ends the loop."""
     while True:
         try:
             line = input(PROMPT)

@@ -1,4 +1,4 @@
-"""`bylaw decide`: rule files and events → a decision as a line of JSON for each event."""
+"""`bylaw decide`: decide events under rule files; one line of JSON for each event."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ RULES = "--rules"
 
 
 class _ManyPaths(click.Command):
-    """A command whose `--rules` takes every word up to the next option."""
+    """A command whose `--rules` takes all words up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat `--rules` before each of its words, which is how click reads a list."""
+        """Insert `--rules` before each of its words, because click takes one word per option."""
         return super().parse_args(ctx, _repeated(args))
 
 
@@ -66,25 +66,24 @@ def _repeated(words: Sequence[str]) -> list[str]:
     type=click.Path(),
     multiple=True,
     required=True,
-    help="Rule files, or folders whose rule files are meant; may be repeated.",
+    help="Rule files, or folders of rule files; may be repeated.",
 )
 @click.option(
     "--events",
     metavar="FILE",
     type=click.Path(),
     default=STANDARD_INPUT,
-    help="Events, one JSON object a line; standard input if it is not given.",
+    help="Events, one JSON object per line. Default: standard input.",
 )
 @click.option("--state", is_flag=True, help="Add the state of the session to each line.")
 @always_json
 def command(paths: tuple[str, ...], events: str, state: bool) -> int:
-    """Decide events under rules: the engine on a pipe. Nothing is performed.
+    """Decide events under rules, without performing anything.
 
-    Reads the rules that are named and nothing else. For each event it prints one line:
-    {"seq", "kind", "session", "verdict", "reasons", "effects", "trace", "caused"}, and with
-    --state also "state". A line that is no event gives {"error": {"code", "message", "line"}}.
-    Exits 1 if there was such a line or a rule file does not load, else 0, whatever the
-    verdicts.
+    Loads only the given rules. Prints one line for each event: {"seq", "kind", "session",
+    "verdict", "reasons", "effects", "trace", "caused"}, and with --state also "state". A line
+    that is not an event gives {"error": {"code", "message", "line"}}. Exit code 0 on success,
+    1 if a line is not an event or a rule file does not load. Verdicts do not change it.
 
     \b
     Examples:
@@ -92,11 +91,10 @@ def command(paths: tuple[str, ...], events: str, state: bool) -> int:
       bylaw decide --rules a.toml b.toml --rules c.chatmd --events events.jsonl
       bylaw decide --rules rules --events events.jsonl --state | tail -n 1
 
-    Events may leave out session ("default"), seq (1, 2, 3 …) and at (one more than before).
-    What an event causes is decided at once and stands in its "caused". A call that a rule
-    makes is judged, not run: it is under way until a tool.after with its call comes in. Scripts
-    are run; any other fact that a rule needs and the event does not have is unknown: give it in
-    "facts".
+    Events may omit session ("default"), seq (1, 2, 3 …) and at (one more than before). Events
+    that an event causes are decided at once and are in its "caused". A call that a rule makes
+    is decided but not run: it is pending until a tool.after with its call arrives. Scripts run.
+    Any other fact that a rule needs is unknown unless the event has it in "facts".
     """
     with progress() as tell:
         library = load_paths(paths, tell)
@@ -112,7 +110,7 @@ def command(paths: tuple[str, ...], events: str, state: bool) -> int:
         for line in _answers(decider, events):
             failed |= "error" in line
             emit(line)
-            # Whoever sent the event may wait for the answer before it sends the next.
+            # The sender may wait for the answer before it sends the next event.
             sys.stdout.flush()
     return MISTAKE if failed else 0
 

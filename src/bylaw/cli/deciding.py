@@ -1,4 +1,4 @@
-"""What `bylaw approve` and `bylaw reject` share: a message → a person's decision about it."""
+"""Shared by `bylaw approve` and `bylaw reject`: show a message, ask, write the token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Chosen(TypedDict):
-    """What a person typed."""
+    """Arguments and options of both commands."""
 
     msg_id: str
     by: str
@@ -32,7 +32,7 @@ class Chosen(TypedDict):
 
 
 def parameters(function: Command) -> Command:
-    """What both verbs take."""
+    """Add the arguments and options of both commands."""
     for parameter in (
         click.option(
             "--format",
@@ -40,16 +40,16 @@ def parameters(function: Command) -> Command:
             type=click.Choice(["text", "json"]),
             default="text",
             show_default=True,
-            help="json: for programs; nothing is asked, without --yes it is only shown.",
+            help="json: machine-readable; never prompts. Without --yes, only show.",
         ),
-        click.option("--yes", is_flag=True, help="Do not ask: you know what is shown."),
-        click.option("--note", default="", metavar="TEXT", help="Why, in one line."),
+        click.option("--yes", is_flag=True, help="Skip the confirmation."),
+        click.option("--note", default="", metavar="TEXT", help="Reason, in one line."),
         click.option(
             "--by",
             type=click.Choice([one.value for one in Authority], case_sensitive=False),
             default=Authority.HUMAN.value,
             show_default=True,
-            help="The authority for which you decide.",
+            help="Authority for which you decide.",
         ),
         root_option,
         click.argument("msg_id", metavar="ID"),
@@ -59,7 +59,7 @@ def parameters(function: Command) -> Command:
 
 
 def decided(chosen: Chosen, *, granted: bool) -> int:
-    """Show, ask, write; the exit code."""
+    """Show the message, ask, and write the token. Return the exit code."""
     authority, form, yes = Authority(chosen["by"]), chosen["form"], chosen["yes"]
     only_shown = form == "json" and not yes
     if not only_shown:

@@ -1,7 +1,7 @@
-"""A message that a person decides about → what stands on the screen, or plain values.
+"""Show a message to the person who decides about it, as text or as plain values.
 
-Nothing that a message says can look like anything else: control characters are written out, texts
-stand in quotes, and a long one goes on below itself, never at the start of a line.
+Texts of a message cannot imitate other output: control characters are escaped, texts are in
+quotes, and a long text continues in its own column, never at the start of a line.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.model.vocabulary import Authority
 
-MAX_NOTES = 2_000  # characters of what is only said, and never carried out
+MAX_NOTES = 2_000  # characters shown of texts that Bylaw never runs
 _MIN_ROOM = 20
 _MAX_LABEL = 20
 _GAP = "  "
 _FIRST = ("title", "category", "created_by", "target_paths", "run")
 _WORDS = ("notes",)
-_OTHER_TEXT = " for another text of this message"
-_LATER = ", once the others approve, too"
-_GONE = "(the message is gone; only its digest is known)"
+_OTHER_TEXT = " for another version of this message"
+_LATER = ", after the others also approve"
+_GONE = "(message not found; only its digest is known)"
 
 
 def render(matter: Matter, outlook: Outlook, earlier: list[str], columns: int) -> str:
-    """Everything that a person must know to decide; what would be carried out is never cut."""
+    """Render everything that a person must know to decide. Commands are never shortened."""
     rows = [*_rows(matter, outlook), *(("replaces", path) for path in earlier)]
     label = max(width(name) for name, _ in rows)
     room = max(columns - label - len(_GAP), _MIN_ROOM)
@@ -40,13 +40,13 @@ def render(matter: Matter, outlook: Outlook, earlier: list[str], columns: int) -
 
 
 def question(matter: Matter, authority: Authority, *, granted: bool) -> str:
-    """What a person is asked."""
+    """Return the confirmation prompt."""
     word = "Approve" if granted else "Reject"
     return f"{word} {matter.msg_id} as {authority.value}? [y/N] "
 
 
 def as_data(matter: Matter, outlook: Outlook) -> dict[str, object]:
-    """The shape that programs read."""
+    """Return the same as plain values for JSON."""
     return {
         "msg_id": matter.msg_id,
         "digest": matter.digest,
@@ -73,27 +73,30 @@ def _rows(matter: Matter, outlook: Outlook) -> Iterator[tuple[str, str]]:
         yield "file", visible(matter.where)
         yield from _of_message(matter.message)
     if matter.request is not None and matter.request is not matter.message:
-        yield "asked", _words(matter.request.get("notes"))
+        yield "request", _words(matter.request.get("notes"))
     yield from _prospects(outlook)
     if matter.state:
         yield "state", _state(matter)
     for one in matter.said:
         category = f" for category {one.category}" if one.category else ""
         other = _OTHER_TEXT if one.is_for_another(matter.digest) else ""
-        yield "said", f"{one.authority} {one.state.value}{category}{other} ({visible(one.where)})"
+        yield (
+            "statement",
+            f"{one.authority} {one.state.value}{category}{other} ({visible(one.where)})",
+        )
     yield "digest", matter.digest
 
 
 def _state(matter: Matter) -> str:
-    """What became of it, without saying that twice, nor what this very screen is for."""
+    """Return state and reason. Leave out the repeated state and the hint to call `approve`."""
     told = matter.why.removeprefix(f"{matter.state}: ")
     why = told.removesuffix(f"; approve it with `bylaw approve {matter.msg_id}`")
-    # Nothing in it is unseen already; writing it out twice would not show the same.
+    # Control characters in it are escaped already; `visible` would escape them again.
     return f"{matter.state}: {visible_in_json(why)}" if why else matter.state
 
 
 def _prospects(outlook: Outlook) -> Iterator[tuple[str, str]]:
-    """What an approval would start: commands stand in rules as well as in messages."""
+    """What an approval would start. Commands can come from rules as well as from messages."""
     at_once = [_command(one) for one in outlook.commands]
     later = [_command(one) + _LATER for one in outlook.later]
     for number, line in enumerate([*at_once, *later] or ["nothing"]):
@@ -118,7 +121,7 @@ def _of_message(message: dict[str, JSON]) -> Iterator[tuple[str, str]]:
 
 
 def _values(key: str, value: JSON) -> Iterator[tuple[str, str]]:
-    """A list has one line for each of its values."""
+    """Yield one row for each value of a list, else one row."""
     label = clipped(visible(key), _MAX_LABEL)
     if not isinstance(value, list):
         yield label, "(nothing)" if value is None else _quoted(value)
@@ -132,7 +135,7 @@ def _words(value: JSON) -> str:
     if not isinstance(value, str):
         return _quoted(value)
     more = len(value) - MAX_NOTES
-    return _quoted(value[:MAX_NOTES]) + (f" and {more:,} characters more" if more > 0 else "")
+    return _quoted(value[:MAX_NOTES]) + (f" and {more:,} more characters" if more > 0 else "")
 
 
 def _quoted(value: JSON) -> str:
@@ -140,7 +143,7 @@ def _quoted(value: JSON) -> str:
 
 
 def _lines(name: str, text: str, label: int, room: int) -> str:
-    """One row; what is too long goes on below, where no label stands."""
+    """One row. A long text continues in the lines below, under an empty label."""
     first, *others = _pieces(text, room)
     head = name + " " * (label - width(name)) + _GAP
     below = " " * (label + len(_GAP))
@@ -148,7 +151,7 @@ def _lines(name: str, text: str, label: int, room: int) -> str:
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    """All of a text in pieces that fit, each ending with a blank if it has one."""
+    """Split a text into pieces that fit, after a blank where possible."""
     pieces, start = [], 0
     while (end := _fitting(text, start, room)) < len(text):
         end = text.rfind(" ", start, end) + 1 or end
@@ -158,7 +161,7 @@ def _pieces(text: str, room: int) -> list[str]:
 
 
 def _fitting(text: str, start: int, room: int) -> int:
-    """Where the room ends for what begins there."""
+    """Return the end of the piece that starts at `start` and fits into `room` columns."""
     for end in range(start, len(text)):
         room -= width(text[end])
         if room < 0:

@@ -1,4 +1,4 @@
-"""`bylaw demo`: a scripted agent under rules of all five languages, event by event."""
+"""`bylaw demo`: show a scripted agent under rules of all five languages, event by event."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _WHO = 8  # columns
 def command(*, folder: str | None) -> int:
     """Watch a scripted agent work under rules of all five languages.
 
-    Makes a small git repository in FOLDER, which must be new or empty, or else in a temporary
-    folder; plays a session in it; and says what to look at further. Needs no network, no key and
-    no model, and ends by itself.
+    Creates a small git repository in FOLDER, which must be new or empty, or in a temporary
+    folder. Runs a session in it and shows which commands to try next. Needs no network, no key
+    and no model, and exits by itself.
 
     \b
     Examples:
@@ -58,9 +58,9 @@ def _made(folder: str | None) -> str:
     try:
         if folder is None:
             return real_path(mkdtemp(prefix="bylaw-demo-"))
-        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a path as it was written
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - keep the path as written
         if os.listdir(folder):  # noqa: PTH208 - same
-            raise BylawError(f"`{visible(folder)}` is not empty; name a new folder")
+            raise BylawError(f"`{visible(folder)}` is not empty; choose a new folder")
     except OSError as wrong:
         raise BylawError(f"cannot use {_named(folder)}: {wrong.strerror}") from None
     return real_path(folder)
@@ -71,7 +71,7 @@ def _named(folder: str | None) -> str:
 
 
 class _Screen:
-    """Shows every act, what was recorded of it, and what was told."""
+    """Shows every act, its records in the journal, and the reply of Bylaw."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -102,16 +102,16 @@ class _Screen:
                 write(self._lines.render(entry))
                 self._seen = header.seq
                 self._denied = header.seq if header.verdict == Verdict.DENY.value else self._denied
-        self._said_by("told", told)
+        self._said_by("reply", told)
 
     def _say(self, text: str, head: str = "", style: Style = Style.PLAIN, again: str = "") -> None:
-        """A sentence behind its head, which may come again before each of its lines."""
+        """Write a text after its head. The lines that follow start with `again` or blanks."""
         for piece in wrapped(text, self._columns - len(head), MAX_TOLD_LINES):
             write(self._paint(style, f"{head}{piece}") + "\n")
             head = again or " " * len(head)
 
     def _said_by(self, who: str, text: str) -> None:
-        """A text of several lines beside whoever says it, or is told."""
+        """Write a text of several lines in a column beside the name of its speaker."""
         for line in text.splitlines():
             for piece in wrapped(line, self._columns - _WHO, MAX_TOLD_LINES):
                 head = self._paint(Style.HELP, who) + " " * (_WHO - len(who))
@@ -119,19 +119,25 @@ class _Screen:
                 who = ""
 
     def _further(self) -> None:
-        write(f"\n{self._paint(Style.STRONG, 'Look further')}\n\n")
+        write(f"\n{self._paint(Style.STRONG, 'Try next')}\n\n")
         write(f"cd {shlex.quote(self._root)}\n")
         for words, what in (
-            ("check", "the rules of all languages; the demo trusted them for its own run alone"),
-            ("log", f"everything that happened; `bylaw log {SESSION}` shows the agent alone"),
-            (f"explain {self._denied}", "why a rule objected, with the values that it read"),
-            ("verify --decisions", "the journal is whole, and every decision comes out the same"),
+            (
+                "check",
+                "check the rules of all languages; the demo trusted them for its own run only",
+            ),
+            ("log", f"show all events; `bylaw log {SESSION}` shows only those of the agent"),
+            (f"explain {self._denied}", "explain why a rule denied, with the values that it read"),
+            (
+                "verify --decisions",
+                "verify the journal, and compare every decision with its replay",
+            ),
         ):
             write("\n")
             self._remark(what)
             write(f"{_program()} {words}\n")
         write("\n")
-        self._remark("the folder stays until you remove it:")
+        self._remark("remove the folder when you do not need it any more:")
         write(f"# rm -r {shlex.quote(self._root)}\n")
 
     def _remark(self, words: str) -> None:
@@ -139,8 +145,8 @@ class _Screen:
 
 
 def _program() -> str:
-    """How this program is called from anywhere."""
-    beside = os.path.join(os.path.dirname(sys.executable), "bylaw")  # noqa: PTH118, PTH120 - no link is followed
+    """Return the words that call this program from any folder."""
+    beside = os.path.join(os.path.dirname(sys.executable), "bylaw")  # noqa: PTH118, PTH120 - do not follow links
     found = shutil.which("bylaw")
     if found and os.path.realpath(found) == os.path.realpath(beside):
         return "bylaw"

@@ -1,4 +1,4 @@
-"""`bylaw doctor`: a root → whether its set-up is in order; clients tried, gates opened."""
+"""`bylaw doctor`: check the setup of a root, test clients, release failed gates."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.open_gates import MAX_MINUTES
 from bylaw.tools.printers.moments import local_minute
 
-_HELP = "Open gates that a failure closed, for so long; 0 closes them."
+_HELP = "Release failed gates for this many minutes; 0 ends the release."
 
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("host", type=click.Choice(list(CLIENTS)), metavar="[HOST]", required=False)
-@click.option("--canary", is_flag=True, help="Try the real clients out, or HOST alone.")
+@click.option(
+    "--canary",
+    is_flag=True,
+    help="Test the installed clients, or only HOST, with a harmless command.",
+)
 @click.option("--release", type=click.IntRange(0, MAX_MINUTES), metavar="MINUTES", help=_HELP)
 @root_option
 @text_or_json
 def command(host: str | None, *, canary: bool, release: int | None, root: str, form: str) -> int:
-    """Look whether hooks and rules are set up well.
+    """Check that hooks and rules are set up correctly.
 
-    Tells which coding agents are installed, where hooks of Bylaw are in their configuration and
-    whether these are whole, what a client still waits for, such as trust, with the exact step;
-    which rule files do not load, whether the journal can be written, whether gates are open, and
-    what clients send that Bylaw does not know. Nothing is changed. Exits 0 if nothing is wrong,
+    Reports the installed coding agents, whether their configuration has complete Bylaw hooks,
+    and each step that a client still needs, such as trust. Also reports rule files that do not
+    load, a journal that cannot be written, released gates, and fields of clients that Bylaw
+    does not know. Nothing is changed. Exit code 0 on success, 1 if there are problems.
+
+    With --canary, Bylaw starts each installed client in a temporary folder with a temporary
+    home. A fake model on this machine asks for a harmless command, which a rule denies. The
+    table shows whether the hook fired, whether the client obeyed, and whether the reason
+    reached the model. Needs no account and no network. Exit code 0 if all tested clients pass,
     else 1.
 
-    With --canary each client that is installed is started, in a folder and with a home that go
-    away again, and talks to a model on this machine that wants a harmless command run, which a
-    rule forbids. It shows whether the hook fired, whether the client obeyed, and whether the
-    reason reached the model. It needs no account and no network. Exits 0 if all that were tried
-    hold, else 1.
-
-    With --release gates that are closed because Bylaw itself fails are opened for that many
-    minutes, in all your repositories: then nothing is checked while it fails. What a rule
-    forbids stays forbidden. Wants a terminal, refuses to be called by a coding agent, and is
-    recorded in the journal.
+    With --release, gates that deny because Bylaw itself fails are released for MINUTES in all
+    your repositories: nothing is checked while Bylaw fails. Rules still deny. Needs a terminal,
+    refuses calls by a coding agent, and is recorded in the journal.
 
     \b
     Examples:
@@ -56,14 +58,12 @@ def command(host: str | None, *, canary: bool, release: int | None, root: str, f
       bylaw doctor --release 10
     """
     if canary and release is not None:
-        raise click.UsageError("`--canary` and `--release` are two things; call one of them")
+        raise click.UsageError("cannot combine `--canary` and `--release`")
     if host and not canary:
-        raise click.UsageError(
-            f"only `--canary` is about one client: `bylaw doctor --canary {host}`"
-        )
+        raise click.UsageError(f"HOST needs `--canary`: `bylaw doctor --canary {host}`")
     if canary and root:
         raise click.UsageError(
-            "a canary works in a repository of its own, so `--root` says nothing"
+            "cannot combine `--canary` and `--root`: a canary uses its own repository"
         )
     if release is not None:
         return _release(chosen_root(root), release, form)
@@ -100,16 +100,16 @@ def _release(root: str, minutes: int, form: str) -> int:
     from bylaw.hosts.hooks.doctor.opening_gates import release  # noqa: PLC0415 - only for this
 
     if minutes:
-        refuse_others("opening gates")
+        refuse_others("releasing gates")
     done = release(root, minutes)
     if form == "json":
         emit({"until": done.until or None, "unrecorded": done.unrecorded or None})
         return 0
     if done.unrecorded and sys.stderr is not None:
-        sys.stderr.write(f"warning: this is not on record: {done.unrecorded}\n")
+        sys.stderr.write(f"warning: not recorded in the journal: {done.unrecorded}\n")
     if minutes:
         until = local_minute(done.until * 1_000)
-        write(f"until {until} a failure of Bylaw closes no gate; --release 0 ends that\n")
+        write(f"failed gates are released until {until}; --release 0 ends the release\n")
     else:
-        write("a failure of Bylaw closes gates\n")
+        write("gates are not released: if Bylaw fails, they deny\n")
     return 0

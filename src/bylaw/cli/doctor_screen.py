@@ -1,4 +1,4 @@
-"""What `bylaw doctor` found → lines for people, values for programs."""
+"""Results of `bylaw doctor` as lines for people and as values for JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEAD = ("client", "version", "hook fired", "obeyed", "reason reached the model"
 
 
 def render_examination(found: Examination, *, limit: int, color: bool) -> str:
-    """A line a finding, or more if the width wants it, its step below it, and a summary."""
+    """Render each finding with its step below it, and a summary. Long lines are wrapped."""
     lines = [f"bylaw {__version__} in {visible(found.root)}", *_findings(found, limit, color=color)]
     absent = [TITLES[host] for host in ABILITIES if host not in found.programs]
     if absent:
@@ -50,7 +50,7 @@ def _findings(found: Examination, limit: int, *, color: bool) -> Iterator[str]:
 
 
 def _beside(head: str, text: str, limit: int) -> Iterator[str]:
-    """A text behind its head; what does not fit goes on below."""
+    """Yield a text after its head. What does not fit continues below, indented."""
     first, *rest = wrapped(text, max(limit - width(head), MIN_WIDTH), _MAX_LINES)
     yield f"{head}{first}".rstrip()
     yield from (" " * width(head) + line for line in rest)
@@ -69,14 +69,14 @@ def _title(one: Finding, found: Examination) -> str:
 def _summary(found: Examination) -> str:
     count = sum(one.level is Level.WRONG for one in found.findings)
     if not count and not found.hooked:
-        return "nothing is broken, but no hooks are installed"
+        return "no problems found, but no hooks are installed"
     if not count:
-        return "nothing is wrong; `bylaw doctor --canary` tries the clients out"
-    return "1 thing is wrong" if count == 1 else f"{count} things are wrong"
+        return "no problems found; `bylaw doctor --canary` tests the clients"
+    return "1 problem found" if count == 1 else f"{count} problems found"
 
 
 def examination_as_data(found: Examination) -> dict[str, object]:
-    """The same for programs."""
+    """Return the same as plain values for JSON."""
     return {
         "root": visible(found.root),
         "version": __version__,
@@ -98,7 +98,7 @@ def examination_as_data(found: Examination) -> dict[str, object]:
 
 
 def render_trials(trials: list[Tried], *, limit: int, color: bool) -> str:
-    """A table of those that were tried, why others were not, and what failing ones printed."""
+    """Render tested clients, reasons for skipped ones, and the last output of failed ones."""
     paint = Paint(color)
     heading, *lines = aligned([_HEAD, *map(_row, (one for one in trials if one.trial))])
     text = _text([paint(Style.STRONG, heading), *lines]) if lines else ""
@@ -108,8 +108,8 @@ def render_trials(trials: list[Tried], *, limit: int, color: bool) -> str:
     for one in trials:
         if one.trial is not None and not one.trial.holds:
             last = one.trial.ran.output.strip().splitlines()[-_TAIL_LINES:]
-            shown = "".join(f"  {visible(line)}\n" for line in last) or "  nothing\n"
-            text += f"\n{one.title} ended with {one.ending} and said at last:\n{shown}"
+            shown = "".join(f"  {visible(line)}\n" for line in last) or "  none\n"
+            text += f"\n{one.title} ended with {one.ending}; its last output:\n{shown}"
     return text
 
 
@@ -124,7 +124,7 @@ def _row(one: Tried) -> tuple[str, ...]:
 
 
 def trial_as_data(one: Tried) -> dict[str, object]:
-    """A trial for programs; `fired`, `obeyed` and `reached` are null if it was not tried."""
+    """A trial for JSON. `fired`, `obeyed` and `reached` are null if the client was not tested."""
     trial = one.trial
     return {
         "host": one.host,

@@ -1,4 +1,4 @@
-"""`bylaw explain`: a record of a journal → why it was decided so."""
+"""`bylaw explain`: show why a record of a journal was decided as it was."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from bylaw.tools.explain.telling import explain
 from bylaw.tools.printers import explain as printer
 from bylaw.tools.printers.explain_data import as_data
 
-MAX_SEQ = 2**63 - 1  # what a database can count to
-MAX_DIGITS = 20  # more than that number has
+MAX_SEQ = 2**63 - 1  # largest integer of SQLite
+MAX_DIGITS = 20  # more than `MAX_SEQ` has
 
 
 def _record_number(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """What `bylaw log` shows in its first column; a usage error says so."""
+    """Parse a record number. The usage error says where to find one."""
     if value is None:
         return None
     number = int(value[:MAX_DIGITS]) if value.isdecimal() else 0
     if not 1 <= number <= MAX_SEQ:
-        wanted = "write the number of a record, as `bylaw log` shows it, or leave it out"
-        words = f"`{visible(brief(value))}` is no record; {wanted}"
+        wanted = "use the number of a record, as `bylaw log` shows it, or leave it out"
+        words = f"invalid record number `{visible(brief(value))}`; {wanted}"
         raise click.BadParameter(words, ctx, param)
     return number
 
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("decision", required=False, callback=_record_number)
-@click.option("--rule", metavar="ID", default="", help="Why this rule fired there, or did not.")
+@click.option(
+    "--rule", metavar="ID", default="", help="Explain why this rule fired or did not fire."
+)
 @journal_option
 @text_or_json
 def command(decision: int | None, rule: str, journal: str, form: str) -> None:
-    """Explain a decision: the rules that had a part in it, and the values that they read.
+    """Explain a decision: the rules that took part in it, and the values that they read.
 
-    DECISION is the number of a record, as `bylaw log` shows it; without one, the newest record
-    is explained in which a rule fired, failed, was limited or gated. Rules are shown as they
-    were then, and their conditions with the values of then. Nothing is changed or performed.
-    Exits 1 if there is no such record or rule.
+    DECISION is the number of a record, as `bylaw log` shows it. Default: the newest record in
+    which a rule fired, failed, was limited or gated. Rules and the values of their conditions
+    are shown as they were at that time. Nothing is changed or performed. Exit code 0 on
+    success, 1 if the record or the rule is unknown.
 
     \b
     Examples:

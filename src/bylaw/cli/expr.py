@@ -1,4 +1,4 @@
-"""`bylaw expr`: an expression and facts → its value as a line of JSON."""
+"""`bylaw expr`: evaluate an expression on facts and print its value as a line of JSON."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bylaw.tools.try_expression import DIALECTS, NO_FACTS, try_expression
 
 
 class _MayBeginWithMinus(click.Command):
-    """A command that takes `-3 < 2` for an expression, not for options."""
+    """A command that reads `-3 < 2` as an expression, not as options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move an expression that begins with a minus to where no option can stand."""
+        """Move an expression that starts with a minus after `--`."""
         known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
         negative = [word for word in args if _NEGATIVE.match(word) and word not in known]
         if negative and "--" not in args:
@@ -35,21 +35,21 @@ _NEGATIVE = re.compile(r"-(?!-[a-z]).", re.DOTALL)
     type=click.Choice(DIALECTS),
     default="chatmd",
     show_default=True,
-    help="chatmd: guards of <on if=…>; toml: conditions of [condition] expression.",
+    help="chatmd: conditions of <on if=…>; toml: conditions of [condition] expression.",
 )
 @click.option(
     "--facts",
     type=click.Path(),
     metavar="FILE",
-    help="What the expression reads, as JSON; - for stdin.",
+    help="JSON file with the facts that the expression reads; - for standard input.",
 )
 @always_json
 def command(expression: str, dialect: str, facts: str | None) -> int:
-    """Try EXPRESSION on facts and print its value.
+    """Evaluate EXPRESSION on facts and print its value.
 
-    Prints {"value": …} and exits 0, or {"error": {"code", "message"}} and exits 1. A code
-    that begins with load- means that the expression is refused before any event, one with
-    guard- that it loads but has no value for these facts.
+    Prints {"value": …} with exit code 0, or {"error": {"code", "message"}} with exit code 1. A
+    code that starts with load- means that the expression does not load. A code that starts
+    with guard- means that it loads, but has no value for these facts.
 
     \b
     Examples:

@@ -1,8 +1,8 @@
-"""Whatever goes wrong → an exit code, and what the user should read on standard error.
+"""Turn each failure into an exit code and a message on standard error.
 
-0 fine, 1 a mistake in what was given to us, 2 a mistake in the arguments, 3 a bug of ours
-with a report to paste, 130 interrupted. Only the standard library's smallest parts are
-imported up front, because `bylaw --version` passes through here.
+Exit codes: 0 success, 1 an error in the input, 2 an error in the arguments, 3 a bug in Bylaw with
+a report to paste, 130 interrupted. Only small modules of the standard library are imported at the
+top, because `bylaw --version` imports this module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from errno import ENOSPC
 from io import TextIOWrapper
 
-TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,19 +25,19 @@ USAGE = 2
 BUG = 3
 INTERRUPTED = 130
 
-# A message may quote an argument, and that may be long.
+# A message can quote an argument of any length.
 MAX_MESSAGE = 1000
 
 
 def use_utf8() -> None:
-    """Both outputs are UTF-8 whatever the locale, and no text makes writing fail."""
+    """Write UTF-8 to both outputs in every locale, and escape text that cannot be encoded."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def exit_code_of(work: Callable[[], int]) -> int:
-    """Do the work and flush its output; any failure is told and becomes an exit code."""
+    """Do the work and flush its output. Print any failure and turn it into an exit code."""
     try:
         code = work()
         if sys.stdout is not None:
@@ -47,13 +47,13 @@ def exit_code_of(work: Callable[[], int]) -> int:
     except OSError as error:
         gone = isinstance(error, BrokenPipeError) or error.errno == ENOSPC
         return _output_failed(error) if gone else _tell(error)
-    except Exception as error:  # noqa: BLE001 - the outermost place; a bug must not be a traceback
+    except Exception as error:  # noqa: BLE001 - outermost handler: a bug gives a report, not a traceback
         return _tell(error)
     return code
 
 
 def _output_failed(error: OSError) -> int:
-    # Without this the interpreter flushes once more when it ends, and complains.
+    # Otherwise the interpreter flushes again when it exits, and prints an error.
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error.errno == ENOSPC:
@@ -65,7 +65,7 @@ def _tell(error: Exception) -> int:
     import click  # noqa: PLC0415 - not needed by `bylaw --version`
 
     if isinstance(error, click.exceptions.Exit):
-        return error.exit_code  # so `--help` ends, which needs nothing of what follows
+        return error.exit_code  # `--help` exits this way; skip the imports below
     from bylaw.model.errors import BylawError, LoadError  # noqa: PLC0415 - same
 
     match error:
@@ -121,4 +121,4 @@ def _say(text: str) -> None:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
     except OSError:
-        sys.stderr = None  # nobody listens any more; the exit code still tells
+        sys.stderr = None  # standard error is closed; the exit code still reports the failure

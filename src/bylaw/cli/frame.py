@@ -1,4 +1,4 @@
-"""The click group `bylaw`: a list of verbs whose modules are imported when they are called."""
+"""The click group `bylaw`. The module of a command is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 
 class Verbs(click.Group):
-    """A group that says which verb may have been meant."""
+    """A command group that suggests a name for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, or say which one may have been meant."""
+        """Find the command. The usage error for an unknown command suggests a name."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
-            raise click.UsageError(f"`{name}` is not a verb; {did_you_mean(name, known)}", ctx)
+            raise click.UsageError(f"unknown command `{name}`; {did_you_mean(name, known)}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs with a line each."""
+        """List the commands, one line each."""
         verbs = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Verbs"):
+        with formatter.section("Commands"):
             formatter.write_dl(
                 [(name, verb.get_short_help_str(100)) for name, verb in verbs if verb]
             )
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The verbs, in the order in which they were written."""
+        """Return the names of the commands in the order in which they were added."""
         return list(self.commands)
 
 
 class LazyVerbs(Verbs):
-    """A group that knows names and help of its verbs without importing them."""
+    """A group that knows names and help lines of its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The verbs, in the order of the table."""
+        """Return the names of the commands in the order of the table."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import the module of a verb."""
+        """Import the module of a command."""
         if cmd_name not in VERBS:
             return None
         command = import_module(VERBS[cmd_name].module).command
@@ -62,12 +62,12 @@ class LazyVerbs(Verbs):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """The verbs with their lines from the table."""
-        with formatter.section("Verbs"):
+        """List the commands with the help lines of the table."""
+        with formatter.section("Commands"):
             formatter.write_dl([(name, verb.help) for name, verb in VERBS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The verbs that begin so, or the group's own options."""
+        """Complete names of commands, or options of the group."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [
@@ -81,7 +81,7 @@ class LazyVerbs(Verbs):
     cls=LazyVerbs,
     name=PROGRAM,
     context_settings=HELP_OPTIONS,
-    subcommand_metavar="VERB …",
+    subcommand_metavar="COMMAND …",
     options_metavar="",
     epilog="""\b
     Examples:
@@ -94,13 +94,13 @@ class LazyVerbs(Verbs):
 def bylaw() -> None:
     """One deterministic rule engine for AI agents.
 
-    Every verb explains itself with `bylaw VERB --help`. Exit codes: 0 fine,
-    1 findings, 2 wrong usage, 3 a bug of bylaw, 130 interrupted.
+    Run `bylaw COMMAND --help` for help on a command. Exit codes: 0 success,
+    1 findings, 2 wrong usage, 3 a bug in Bylaw, 130 interrupted.
     """
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Call the verb that the arguments name; what it returns, or 0, is the exit code."""
+    """Run the command that the arguments name. The exit code is its return value, or 0."""
     request = os.environ.get(COMPLETION_VARIABLE)
     if request:
         return shell_complete(bylaw, {}, PROGRAM, COMPLETION_VARIABLE, request)

@@ -1,7 +1,7 @@
-"""`bylaw hook`: an event of a coding agent → what its client is answered.
+"""`bylaw hook`: answer one hook event of a coding agent.
 
-A client calls this with every call of every tool, so it does not come here: `main` hands it on at
-once. What comes here are words that no client was told to use.
+Clients call this for every tool call, so `main` passes their calls directly to the entry point of
+hooks. This command handles only other arguments, such as `--help`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from bylaw.runtime.effects import ABILITIES
 @click.argument("host", type=click.Choice(list(ABILITIES)))
 @click.argument("event", default="")
 def command(host: str, event: str) -> int:
-    """Answer one event of a coding agent; its client calls this, see `bylaw install`.
+    """Answer one hook event of a coding agent. Clients call this; see `bylaw install`.
 
-    HOST is the client, EVENT what it calls the event; the payload comes on standard input. The
-    answer is in the client's own words: exit code 0 and nothing on standard output if no rule
-    objects; where one does, the client's own JSON on standard output, the reason on standard error
-    and exit code 2. Cursor takes JSON and no exit code: for it that is always 0. Cursor and
-    OpenCode get {} if no rule objects. What rules log goes to standard error.
+    HOST is the client, EVENT its name for the event. The payload is read from standard input.
+    Bylaw answers each client in its native hook format. If no rule objects: exit code 0 and no
+    standard output. If a rule objects: JSON on standard output, the reason on standard error
+    and exit code 2. Cursor reads only JSON, so its exit code is always 0. Cursor and OpenCode
+    get {} if no rule objects. Log messages of rules go to standard error.
 
-    If Bylaw itself fails, or what comes in cannot be read, gates stay closed: see [hooks] in
-    bylaw.toml and `bylaw doctor`. After the first call a process stays for a while that answers
-    the next ones sooner; the variable BYLAW_RESIDENT=0 forbids it.
+    If Bylaw itself fails or cannot read the payload, gates deny: see [hooks] in bylaw.toml and
+    `bylaw doctor`. After the first call, a background process (resident) stays for a while and
+    answers the next calls faster. Set BYLAW_RESIDENT=0 to disable it.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""What `install`, `uninstall` and `init` have in common: options, questions, what is shown."""
+"""Shared by `install`, `uninstall` and `init`: options, confirmation and output."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 _COMMON = (
     click.argument("host", type=click.Choice(list(CLIENTS)), metavar="HOST"),
     click.option("--project", "scope", flag_value="project", help="In this repository (default)."),
-    click.option("--user", "scope", flag_value="user", help="For whatever you do."),
+    click.option("--user", "scope", flag_value="user", help="For all your projects."),
     root_option,
-    click.option("--dry-run", is_flag=True, help="Only show what would change."),
-    click.option("--yes", is_flag=True, help="Do not ask: write what is shown."),
+    click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing."),
+    click.option("--yes", is_flag=True, help="Skip the confirmation."),
     text_or_json,
 )
 
 
 def common_options(function: Callable[..., int]) -> Callable[..., int]:
-    """What `install` and `uninstall` have in common."""
+    """Add the arguments and options of `install` and `uninstall`."""
     for one in reversed(_COMMON):
         function = one(function)
     return function
 
 
 def refuse_both(*, dry_run: bool, yes: bool) -> None:
-    """Usage that contradicts itself."""
+    """UsageError if both options are given."""
     if dry_run and yes:
-        raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
+        raise click.UsageError("cannot combine `--dry-run` and `--yes`")
 
 
 def as_json(change: ConfigChange, todo: Sequence[str], *, yes: bool, dry_run: bool) -> int:
-    """Print a change, and carry it out if a person said so before."""
+    """Print a change as JSON, and perform it with `--yes`. Return the exit code."""
     if yes:
         carry_out(change)
     emit(as_data(change, todo) | {"written": yes and change.changed})
@@ -52,7 +52,7 @@ def as_json(change: ConfigChange, todo: Sequence[str], *, yes: bool, dry_run: bo
 
 
 def as_data(change: ConfigChange, todo: Sequence[str]) -> dict[str, object]:
-    """A change for programs."""
+    """Return a change as plain values for JSON."""
     return {
         "host": change.client.host,
         "scope": change.scope.value,
@@ -65,7 +65,7 @@ def as_data(change: ConfigChange, todo: Sequence[str]) -> dict[str, object]:
 
 
 def shown_and_agreed(change: ConfigChange, question: str, *, yes: bool, dry_run: bool) -> bool:
-    """Show the difference and what is left alone, and ask unless that was answered."""
+    """Show the diff and the hooks that are kept. Return whether to write the change."""
     left = left_alone(change)
     write(f"{change.diff}\n{left}\n" if left else f"{change.diff}\n")
     if dry_run:
@@ -77,12 +77,12 @@ def shown_and_agreed(change: ConfigChange, question: str, *, yes: bool, dry_run:
 
 
 def left_alone(change: ConfigChange) -> str:
-    """The hooks of a person's own that call Bylaw, a line each."""
+    """List the user's own hooks that call Bylaw, one per line."""
     lines = (f"  line {one.line}: {one.command}\n" for one in change.own)
-    head = "left as they are, since no installation is known to have written them:\n"
+    head = "kept, because `bylaw install` is not known to have written them:\n"
     return f"{head}{''.join(lines)}" if change.own else ""
 
 
 def numbered(steps: Sequence[str]) -> str:
-    """Steps for a person, one a line."""
+    """Number the steps, one per line."""
     return "".join(f"  {number}. {step}\n" for number, step in enumerate(steps, 1))

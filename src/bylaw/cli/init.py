@@ -1,4 +1,4 @@
-"""`bylaw init`: a root → the first rules laid out in it, and hooks, once a person agrees."""
+"""`bylaw init`: create starter rules and install hooks, after a person confirms."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from bylaw.hosts.laying_out import StarterFile
 
 _NEXT_LAW = (
-    ("bylaw check", "the rules are in order"),
-    ("bylaw trust", "look at what they can start, and allow it"),
-    ("bylaw bus run", "watch files and the bus; Ctrl-C ends it"),
+    ("bylaw check", "validate your rules"),
+    ("bylaw trust", "review the commands that they can run, and trust them"),
+    ("bylaw bus run", "watch files and the bus until Ctrl-C"),
     ("bylaw bus new --title Hello --category A", "send a message"),
-    ("bylaw bus status", "what waits, and for what"),
-    ("bylaw approve MSG_ID", "let a message pass that waits for you"),
+    ("bylaw bus status", "show waiting messages, and what they wait for"),
+    ("bylaw approve MSG_ID", "approve a message that waits for you"),
 )
 _NEXT = (
-    ("bylaw check", "the rules are in order; change them as you like"),
-    ("bylaw doctor", "the hooks are, too"),
-    ("bylaw log", "what happened, once an agent was at work"),
+    ("bylaw check", "validate your rules"),
+    ("bylaw doctor", "check that hooks work"),
+    ("bylaw log", "show events and decisions, after an agent has worked"),
 )
-_NO_HOOKS = ("bylaw install HOST", "hooks for a coding agent, without which no rule is enforced")
+_NO_HOOKS = ("bylaw install HOST", "install hooks; without hooks, no rule is enforced")
 
 
 class InitPlan(Struct, frozen=True):
-    """What is to be laid out and installed, and what a person does afterwards."""
+    """Files to create, hooks to install, and the next steps for a person."""
 
     root: str
     rules: list[StarterFile]
@@ -51,17 +51,17 @@ class InitPlan(Struct, frozen=True):
 
     @property
     def new_files(self) -> int:
-        """How many files are still to be written."""
+        """Number of files to write."""
         return len(self._files(InPlace.NEW))
 
     @property
     def new_hooks(self) -> list[HookOffer]:
-        """Hooks that are still to be installed."""
+        """Hooks to install."""
         return [one for one in self.hooks if one.is_new]
 
     @property
     def failed_files(self) -> int:
-        """How many files cannot be written."""
+        """Number of files that cannot be written."""
         return len(self._files(InPlace.BLOCKED))
 
     @property
@@ -71,14 +71,14 @@ class InitPlan(Struct, frozen=True):
 
     @property
     def code(self) -> int:
-        """The exit code: whether everything can be there."""
+        """Exit code: 1 if a file or a hook cannot be written."""
         return MISTAKE if self.failed_files or self.failed_hooks else 0
 
     def _files(self, standing: InPlace) -> list[StarterFile]:
         return [one for one in self.rules if one.standing is standing]
 
     def carry_out(self) -> tuple[int, list[HookOffer]]:
-        """How many files were written, and which hooks were installed."""
+        """Write all. Return the number of written files, and the installed hooks."""
         wanted = self.new_hooks
         if wanted:
             refuse_interpreter(self.python)
@@ -89,33 +89,35 @@ class InitPlan(Struct, frozen=True):
 
 
 @click.command(context_settings=HELP_OPTIONS)
-@click.option("--law", is_flag=True, help="RULE_DSL: a bus, rules for it, and a small project.")
-@click.option("--no-hooks", is_flag=True, help="Lay out files only.")
+@click.option(
+    "--law", is_flag=True, help="Create a bus, RULE_DSL rules for it, and a small project."
+)
+@click.option("--no-hooks", is_flag=True, help="Create files only.")
 @root_option
-@click.option("--dry-run", is_flag=True, help="Only show what would be written.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="json: for programs; nothing is asked.",
+    help="json: machine-readable; never prompts.",
 )
 def command(*, law: bool, no_hooks: bool, root: str, dry_run: bool, yes: bool, form: str) -> int:
-    """Set up a repository: rules to begin with, and hooks.
+    """Set up a repository: create starter rules and install hooks.
 
-    Lays out bylaw.toml and two small rules in .bylaw/, one that denies a call and one that tells an
-    agent something. Hooks are installed for each coding agent that has left files in the
-    repository, or whose program is on the search path, as `bylaw install HOST` does it.
+    Creates bylaw.toml and two small rules in .bylaw/: one denies a call, one sends a message to
+    the agent. Installs hooks, as `bylaw install HOST` does, for each coding agent that has
+    files in the repository or whose program is on the search path.
 
-    With --law: rules in runtime/rules/ that lint and test what changes, take tasks, deploy what
-    was approved and roll back in an emergency; SHARED_CONTEXT.md, in which people say the phase
-    and approve; settings in bylaw.toml; and a folder demo/ with a small project, so that all of
-    it runs. Replace demo/ by your own. No hooks are installed.
+    With --law, creates rules in runtime/rules/ that lint and test changes, accept tasks, deploy
+    what was approved and roll back in an emergency; SHARED_CONTEXT.md, where people set the
+    phase and approve; settings in bylaw.toml; and a small project in demo/, so that everything
+    runs. Replace demo/ with your own project. Installs no hooks.
 
-    Shows first what it would write, and asks once. A file that is there stays as it is. Wants a
-    terminal or --yes. Exits 0 if everything is there in the end, else 1.
+    Shows what it would write and asks once. Existing files are kept. Needs a terminal or --yes.
+    Exit code 0 on success, else 1.
 
     \b
     Examples:
@@ -153,7 +155,7 @@ def _as_text(plan: InitPlan, *, yes: bool, dry_run: bool) -> int:
         return plan.code
     wanted = told(plan.new_files, plan.new_hooks)
     if not wanted:
-        return _ended(plan, "there is nothing to write")
+        return _ended(plan, "nothing to write")
     if not yes and not agreed(f"\nWrite {wanted}? [y/N] "):
         write("nothing was written\n")
         return MISTAKE
@@ -165,7 +167,7 @@ def _as_text(plan: InitPlan, *, yes: bool, dry_run: bool) -> int:
 
 
 def _ended(plan: InitPlan, words: str) -> int:
-    """Whoever has only some of it is not told how to go on with all of it."""
+    """Print the result without next steps, and what could not be written."""
     if not plan.code:
         write(f"\n{words}\n")
         return 0

@@ -1,4 +1,4 @@
-"""What `bylaw init` would do, and did → lines for people, values for programs."""
+"""The plan of `bylaw init` and its result, as lines for people and as values for JSON."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 _STANDINGS = {
     InPlace.NEW: "new",
-    InPlace.SAME: "is there",
+    InPlace.SAME: "exists",
     InPlace.KEPT: "kept",
     InPlace.BLOCKED: "not written",
 }
 
 
 def plan_as_data(plan: InitPlan, installed: list[HookOffer]) -> dict[str, object]:
-    """A plan for programs, once these hooks were installed."""
+    """Return a plan as plain values for JSON. `installed` are the hooks that were installed."""
     files = [
         {"path": one.path, "standing": one.standing, "why": one.why or None} for one in plan.rules
     ]
@@ -46,13 +46,13 @@ def plan_as_data(plan: InitPlan, installed: list[HookOffer]) -> dict[str, object
 
 
 def render_plan(plan: InitPlan) -> str:
-    """What would be written, a line each."""
+    """Render the files and hooks to write, one per line."""
     rows = [*map(_file_row, plan.rules), *map(_hooks_row, plan.hooks)]
     return f"in {visible(plan.root)}:\n{_lines(rows)}"
 
 
 def render_next(plan: InitPlan) -> str:
-    """What a person does afterwards, and what each client still needs."""
+    """Render the next steps for a person, and what each client still needs."""
     steps = (
         f"\n{one.client.title}:\n{numbered(one.steps(plan.root, plan.python))}"
         for one in plan.hooks
@@ -61,12 +61,12 @@ def render_next(plan: InitPlan) -> str:
 
 
 def _not_in_force(plan: InitPlan) -> Iterator[tuple[str, str]]:
-    """Rules that only settings of ours would name."""
+    """Yield settings to add by hand for new ChatMD rules, if bylaw.toml existed and was kept."""
     kept = {one.path for one in plan.rules if one.standing is InPlace.KEPT}
     chats = [one.path for one in plan.rules if one.path.endswith(".chatmd")]
     if CONFIGURATION in kept:
         for path in chats:
-            yield f'[[book]] path = "{path}"', "in your settings puts these rules in force"
+            yield f'[[book]] path = "{path}"', "add this to bylaw.toml to activate these rules"
 
 
 def _file_row(one: StarterFile) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def _lines(rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def told(files: int, hooks: list[HookOffer]) -> str:
-    """What is written, in words; empty if it is nothing."""
+    """Describe what is written. Empty if nothing is."""
     words = [number_of(files, "file")] if files else []
     titles = ", ".join(one.client.title for one in hooks)
     return " and ".join([*words, *([f"hooks for {titles}"] if titles else [])])

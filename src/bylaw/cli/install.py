@@ -1,4 +1,4 @@
-"""`bylaw install HOST`: a coding agent → hooks in its configuration, once a person agrees."""
+"""`bylaw install HOST`: write hooks into the configuration of a client, after confirmation."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool, form: str) -> int:
     """Install hooks of Bylaw in a coding agent.
 
-    HOST is claude, codex, gemini, qwen, copilot, droid, opencode or cursor. The hooks are put into
-    the text of the client's own configuration: whatever else is there, comments included, stays as
-    it is. A file that the client could not read itself is left alone. What would change is shown
-    first; a copy of what was there is kept in your state folder ($XDG_STATE_HOME or
-    ~/.local/state), and `bylaw uninstall` brings it back.
+    HOST is claude, codex, gemini, qwen, copilot, droid, opencode or cursor. Bylaw adds hooks to
+    the configuration file of the client and keeps everything else in it, comments included. A
+    file that the client itself could not read is not changed. Bylaw shows the change first. It
+    keeps a copy of the old file in your state folder ($XDG_STATE_HOME or ~/.local/state), and
+    `bylaw uninstall` restores it.
 
-    Each event gets one entry, which names client, event and the interpreter that runs Bylaw now.
-    Hooks that were installed before are replaced; a hook of your own that calls Bylaw stays, and is
-    named. Clients that can are told to refuse when a hook fails.
+    Each event gets one entry with the client, the event and the current Python interpreter.
+    Hooks of an earlier installation are replaced. Your own hooks are kept, even if they call
+    Bylaw, and are listed. Clients that support it deny if a hook fails.
 
     \b
     Where      --project                   --user
@@ -58,8 +58,8 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
     opencode   opencode.json               ~/.config/opencode/opencode.json
     cursor     .cursor/hooks.json          ~/.cursor/hooks.json
 
-    Says what the client still needs from you, such as trust in the folder or in the hooks. Wants a
-    terminal or --yes. Exits 0 if the hooks are there in the end, else 1.
+    Shows what the client still needs from you, such as trust in the folder or in the hooks.
+    Needs a terminal or --yes. Exit code 0 on success, else 1.
 
     \b
     Examples:
@@ -96,7 +96,7 @@ def _hooks(change: ConfigChange) -> str:
 
 
 def _kept(change: ConfigChange) -> str:
-    return "" if change.restored is None else f"what was there is kept in {change.memory.backup}\n"
+    return "" if change.restored is None else f"the old file is kept in {change.memory.backup}\n"
 
 
 def _steps(todo: Sequence[str]) -> str:

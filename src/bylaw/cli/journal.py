@@ -1,4 +1,4 @@
-"""`bylaw journal`: what a journal keeps → less of it, and the chain stays whole."""
+"""`bylaw journal`: erase payloads of a journal. The hash chain stays valid."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_DAYS = 36_500
     cls=Verbs,
     name="journal",
     context_settings=HELP_OPTIONS,
-    subcommand_metavar="VERB …",
+    subcommand_metavar="COMMAND …",
     options_metavar="",
     epilog="""\b
     Examples:
@@ -32,9 +32,9 @@ MAX_DAYS = 36_500
     """,
 )
 def command() -> None:
-    """Change what a journal keeps.
+    """Erase payloads of a journal.
 
-    The journal is that of the root, as `[journal]` in bylaw.toml says it.
+    Default: the journal of this repository, see `[journal]` in bylaw.toml.
     """
 
 
@@ -43,15 +43,18 @@ def command() -> None:
     "--before",
     metavar="TIME",
     callback=a_moment,
-    help="What is older than an ISO time, or than 90s, 5m, 2h, 1d ago.",
+    help="Erase what is older than this ISO time, or than 90s, 5m, 2h, 1d ago.",
 )
 @click.option(
-    "--older", metavar="DAYS", type=click.IntRange(0, MAX_DAYS), help="What is older than days."
+    "--older",
+    metavar="DAYS",
+    type=click.IntRange(0, MAX_DAYS),
+    help="Erase what is older than this many days.",
 )
-@click.option("--session", metavar="ID", help="Everything of one session.")
-@click.option("--all", "everything", is_flag=True, help="Everything.")
-@click.option("--dry-run", is_flag=True, help="Only say how much it would be.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--session", metavar="ID", help="Erase everything of one session.")
+@click.option("--all", "everything", is_flag=True, help="Erase everything.")
+@click.option("--dry-run", is_flag=True, help="Show how much would be erased, and erase nothing.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @journal_option
 @text_or_json
 def purge(
@@ -65,16 +68,16 @@ def purge(
     journal: str,
     form: str,
 ) -> int:
-    """Erase events and decisions of a journal, for good.
+    """Erase the payloads of events and decisions permanently.
 
-    Without an option that says which, those that `keep_days` of `[journal]` does not keep. The
-    chain stays whole: that there was a record, when, of which kind and session, with which
-    verdict and digests, is not erased, and a record tells of the purge. A session that has not
-    ended goes on: its counters stay, its texts read as [erased]. Then the file is written anew,
-    so that no bytes are left in it; this takes a moment, in which others wait.
+    Without an option that selects records, erases those that are older than `keep_days` of
+    `[journal]`. The hash chain stays valid: each record keeps its time, kind, session, verdict
+    and digests, and a new record documents the purge. An open session continues: its counters
+    stay, its texts become [erased]. Then the file is rewritten, so that no erased bytes remain
+    in it. Other processes wait meanwhile.
 
-    Wants a terminal or --yes, and refuses to be called by a coding agent. Exits 1 if it is not
-    erased in the end.
+    Needs a terminal or --yes, and refuses calls by a coding agent. Exit code 0 on success,
+    else 1.
 
     \b
     Examples:
@@ -89,8 +92,10 @@ def purge(
         return _tell(path, wanted, found, form, "would erase")
     if found.payloads and not yes:
         if form == "json":
-            raise BylawError("nothing is asked for programs; call with `--yes` or `--dry-run`")
-        if not agreed(f"Erase {_payloads(found)} for good? [y/N] "):
+            raise BylawError(
+                "cannot ask for confirmation with `--format json`; pass `--yes` or `--dry-run`"
+            )
+        if not agreed(f"Erase {_payloads(found)} permanently? [y/N] "):
             write("nothing was erased\n")
             return 1
     return _tell(path, wanted, purging.purge(path, wanted), form, "erased")
@@ -101,7 +106,7 @@ def _wanted(
 ) -> Purge:
     given = [before is not None, older is not None, session is not None, everything]
     if sum(given) > 1:
-        raise click.UsageError("give one of `--before`, `--older`, `--session` and `--all`")
+        raise click.UsageError("use only one of `--before`, `--older`, `--session` and `--all`")
     if older is not None:
         before = now_ms() - older * DAY_MS
     return Purge(session, before) if any(given) else purging.too_old()
@@ -124,7 +129,7 @@ def _tell(path: str, wanted: Purge, found: Purged, form: str, done: str) -> int:
             }
         )
     elif not found.payloads:
-        write("there is nothing to erase\n")
+        write("nothing to erase\n")
     else:
         write(f"{done} {_payloads(found)}\n")
     return 0

@@ -1,4 +1,4 @@
-"""Texts, one after the other → a terminal on which the newest stands in the place of the last."""
+"""Show texts on a terminal, each in the place of the one before."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TERMINATED = 128 + signal.SIGTERM
 
 @contextmanager
 def live_screen() -> Iterator[Callable[[str], None]]:
-    """A function that shows a text; in the end the last one stays below what was there before."""
+    """Yield a function that shows a text. At the end, the last text stays on the terminal."""
     last = ""
 
     def show(text: str) -> None:
@@ -41,12 +41,12 @@ def live_screen() -> Iterator[Callable[[str], None]]:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """The screen is given back on every way out."""
+    """Exit with an exception, so that the terminal is restored."""
     raise SystemExit(_TERMINATED)
 
 
 def _fitting(text: str) -> list[str]:
-    """The lines that the screen has room for, with the last for the cursor."""
+    """Return the lines that fit on the screen. One line is left for the cursor."""
     size = shutil.get_terminal_size()
     lines, left = text.splitlines(), size.lines - 1
     for number, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""`bylaw log`: a journal → its records, as lines for people or JSON for programs."""
+"""`bylaw log`: show the records of a journal as lines for people or as JSON."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ journal_option = click.option(
     metavar="PATH",
     type=click.Path(),
     default="",
-    help="Another journal than that of the root.",
+    help="Journal to use. Default: the journal of this repository.",
 )
 
 
 def a_moment(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """A time in milliseconds."""
+    """Parse a time into milliseconds."""
     if value is None:
         return None
     try:
         return moment(value, now_ms())
     except ValueError:
-        words = f"`{value}` is no time; write 2026-07-28T10:00, or 90s, 5m, 2h, 1d for ago"
+        words = f"invalid time `{value}`; write 2026-07-28T10:00, or 90s, 5m, 2h, 1d for a time ago"
         raise click.BadParameter(words, ctx, param) from None
 
 
@@ -54,27 +54,27 @@ def a_moment(ctx: click.Context, param: click.Parameter, value: str | None) -> i
     metavar="KIND",
     type=click.Choice([kind.value for kind in Kind]),
     multiple=True,
-    help="Only events of this kind; may be repeated.",
+    help="Show only events of this kind; may be repeated.",
 )
-@click.option("--rule", metavar="ID", default="", help="Only what this rule had a part in.")
+@click.option("--rule", metavar="ID", default="", help="Show only records that involve this rule.")
 @click.option(
     "--verdict",
     type=click.Choice([verdict.value for verdict in Verdict]),
-    help="Only this verdict, or a stronger one.",
+    help="Show records with this verdict or a stronger one.",
 )
 @click.option(
     "--since",
     metavar="TIME",
     callback=a_moment,
-    help="Only from then on: an ISO time, or 90s, 5m, 2h, 1d ago.",
+    help="Show records from this time on: ISO time, or 90s, 5m, 2h, 1d ago.",
 )
-@click.option("--until", metavar="TIME", callback=a_moment, help="Only up to then.")
+@click.option("--until", metavar="TIME", callback=a_moment, help="Show records up to this time.")
 @click.option(
-    "--last", metavar="N", type=click.IntRange(0, MAX_LAST), help="Only the newest so many."
+    "--last", metavar="N", type=click.IntRange(0, MAX_LAST), help="Show only the last N records."
 )
-@click.option("--follow", is_flag=True, help="Go on with records as they come; ctrl-C ends it.")
+@click.option("--follow", is_flag=True, help="Keep printing new records until Ctrl-C.")
 @text_or_json
-def command(  # noqa: PLR0913 - one parameter an option
+def command(  # noqa: PLR0913 - one parameter for each option
     session: str | None,
     *,
     journal: str,
@@ -88,12 +88,13 @@ def command(  # noqa: PLR0913 - one parameter an option
     follow: bool,
     form: str,
 ) -> None:
-    """Show the records of a journal, oldest first: all sessions, or one.
+    """Show the journal: events, decisions and their reasons.
 
-    The journal is that of the root, see [journal] in bylaw.toml. Below a record stand its
-    reasons, what changed at once and what rules plan, with their places; what it caused is
-    indented. With --format json each line is {"seq", "session", "at", "time", "kind",
-    "verdict", "event", "decision", "rules", "version", "redacted", "erased", "damaged"}.
+    Records are shown oldest first, of all sessions or of SESSION. Below a record are its
+    reasons, the changes that it made at once and the actions that its rules plan, with their
+    places. Records that it caused are indented. With --format json, each line is {"seq",
+    "session", "at", "time", "kind", "verdict", "event", "decision", "rules", "version",
+    "redacted", "erased", "damaged"}.
 
     \b
     Examples:
@@ -102,9 +103,9 @@ def command(  # noqa: PLR0913 - one parameter an option
       bylaw log --rule token-usage-warning
       bylaw log --follow --kind tool.before --format json
 
-    A rule had a part in a record if it fired, failed, was limited or gated there, or caused
-    the event. A rule is named by its id or uid. As text, the effects of a record come with it
-    whatever --kind and --verdict say.
+    A record involves a rule that fired, failed, was limited or gated there, or caused the
+    event. ID is the id or uid of a rule. As text, the effects of a record are shown with it,
+    regardless of --kind and --verdict.
     """
     path = journal or journal_path()
     if sessions:
@@ -112,7 +113,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         _print_sessions(path, form)
         return
     if follow and until is not None:
-        raise click.UsageError("--follow never ends, so --until cannot be given with it")
+        raise click.UsageError("cannot combine --follow and --until")
     wanted = Wanted(
         session=session,
         kinds=tuple(map(Kind, kinds)),
@@ -134,7 +135,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 def _refuse_filters(*given: object) -> None:
     if any(one not in (None, "", (), False) for one in given):
         raise click.UsageError(
-            "--sessions lists all sessions; only --journal and --format go with it"
+            "--sessions lists all sessions; combine it only with --journal and --format"
         )
 
 
@@ -166,7 +167,7 @@ def _print(
         if at_once:
             sys.stdout.flush()
     if entry is None:
-        _tell("no record fits")
+        _tell("no matching records")
 
 
 def _tell(words: str) -> None:

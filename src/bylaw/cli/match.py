@@ -1,4 +1,4 @@
-"""`bylaw match`: a path pattern and paths → a line of JSON for each path."""
+"""`bylaw match`: match a path pattern against paths; one line of JSON for each path."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ LONGEST_SHOWN = 200  # characters of a pattern in an error message
 @click.argument("paths", type=click.Path(), metavar="PATH…", nargs=-1, required=True)
 @always_json
 def command(text: str, paths: tuple[str, ...]) -> int:
-    """Try PATTERN on each PATH and print what it captures.
+    """Match PATTERN against each PATH and print what it captures.
 
-    Prints {"path", "match", "captures"} for each path and exits 0. A pattern that is refused
-    gives {"error": {"code": "pattern-error", "message"}} and exits 1. Paths are read from the
-    top of the repository; `src/../a.py` is `a.py`. A single - reads them from standard input,
-    one a line. Quote the pattern, or the shell takes it for its own.
+    Prints {"path", "match", "captures"} for each path, with exit code 0. An invalid pattern
+    gives {"error": {"code": "pattern-error", "message"}} with exit code 1. Paths are relative
+    to the top of the repository; `src/../a.py` is `a.py`. A single - reads paths from standard
+    input, one per line. Quote the pattern, so that the shell does not expand it.
 
     \b
     Examples:

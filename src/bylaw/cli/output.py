@@ -1,4 +1,4 @@
-"""A value → one line of JSON on standard output; a text → standard output, in colour or not."""
+"""Write JSON lines and texts to standard output; options and facts about the output."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ text_or_json = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="json: for programs.",
+    help="json: machine-readable.",
 )
 always_json = click.option(
     "--format",
     type=click.Choice(["json"]),
     default="json",
     expose_value=False,
-    help="This verb always prints JSON; the option is there so that scripts may say so.",
+    help="Accepted for scripts; the output is always JSON.",
 )
 
 
 def emit(value: object) -> None:
-    """Write one compact JSON line; the value must be JSON, so its numbers must be finite."""
+    """Write one compact line of JSON. The value must be valid JSON, so numbers must be finite."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write(visible_in_json(text) + "\n")
 
 
 def write(text: str) -> None:
-    """Write to standard output, which `main` has set to UTF-8."""
-    if sys.stdout is None:  # whoever started us closed it
+    """Write to standard output, which `main` sets to UTF-8."""
+    if sys.stdout is None:  # the parent process closed it
         raise BrokenPipeError
     sys.stdout.write(text)
 
 
 def in_color(stream: TextIO | None) -> bool:
-    """Whether a person looks at it who did not ask for plain text."""
+    """Whether the stream is a terminal and `NO_COLOR` is not set."""
     return stream is not None and stream.isatty() and "NO_COLOR" not in os.environ
 
 
 def screen_columns() -> int:
-    """The width of the terminal; elsewhere one that every screen has."""
+    """Return the width of the terminal, or `PIPE_COLUMNS` for other outputs."""
     if sys.stdout is None or not sys.stdout.isatty():
         return PIPE_COLUMNS
     return shutil.get_terminal_size().columns

@@ -1,4 +1,4 @@
-"""`bylaw policies`: what changed in a repository → what its policies say about it."""
+"""`bylaw policies`: check changed files against file policies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERBS = {
 
 
 class _PolicyVerbs(Verbs):
-    """Only what is called is imported: an agent that stops waits for `run`."""
+    """Imports only the called command, because an agent that stops waits for `run`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_VERBS)
@@ -37,7 +37,7 @@ class _PolicyVerbs(Verbs):
     cls=_PolicyVerbs,
     name="policies",
     context_settings=HELP_OPTIONS,
-    subcommand_metavar="VERB …",
+    subcommand_metavar="COMMAND …",
     options_metavar="",
     epilog="""\b
     Examples:
@@ -47,8 +47,8 @@ class _PolicyVerbs(Verbs):
     """,
 )
 def command() -> None:
-    """Check what changed in a repository against its policies.
+    """Check changed files against file policies.
 
-    A policy is a Markdown file in .deepwork/policies that says which files must change together,
-    what to tell an agent when some files changed, or which command to run on them.
+    A file policy is a Markdown file in .deepwork/policies. It says which files must change
+    together, what to tell an agent when files changed, or which command to run on them.
     """

@@ -1,4 +1,4 @@
-"""`bylaw policies baseline`: the work tree as it is → the baseline of a prompt."""
+"""`bylaw policies baseline`: save the work tree as the baseline of a prompt."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from bylaw.tools.printers.wording import number_of
 @root_option
 @text_or_json
 def baseline(*, root: str, form: str) -> int:
-    """Keep the work tree as it is, as the baseline of a prompt.
+    """Save the work tree as it is as the baseline of a prompt.
 
-    Policies with `compare_to: prompt` are about what changes from now on. Hosts do this whenever a
-    prompt is submitted; this is for those that do not. Prints where the baseline is kept.
+    Policies with `compare_to: prompt` then check what changes from now on. Hosts save a
+    baseline at every prompt; use this command for hosts that do not. Prints the path of the
+    baseline.
 
     \b
     Examples:
@@ -31,7 +32,7 @@ def baseline(*, root: str, form: str) -> int:
     """
     tree = WorkTree(chosen_root(root))
     with progress() as show:
-        show("asking git what is changed")
+        show("reading changed files from git")
         path = tree.capture()
     kept = read_baseline(tree.root, path)
     if form == "json":

@@ -1,4 +1,4 @@
-"""`bylaw policies clear`: the entries of policies → forgotten, so that all is looked at anew."""
+"""`bylaw policies clear`: remove entries, so that the next run checks every policy again."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from bylaw.tools.policies.known import known_policies
 @root_option
 @text_or_json
 def clear(*, name: str, root: str, form: str) -> int:
-    """Forget the entries of all policies, or of the one with that NAME.
+    """Remove the entries of all policies, or of the policy NAME.
 
-    What still applies is found again at the next check, also what was answered before. Baselines,
-    the policies themselves and the journal stay. Prints how many entries were removed.
+    The next check finds again what still applies, even if it was answered before. Baselines,
+    policies and the journal are kept. Prints the number of removed entries.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def clear(*, name: str, root: str, form: str) -> int:
 
 
 def _summarise(root: str, queue: Queue) -> None:
-    """The summary must not tell of what is gone; where there is none, none is needed."""
+    """Update the summary if it exists, so that it does not list removed entries."""
     if os.path.lexists(as_bytes(f"{root}/{STATE_FILE}")):
         summarise(root, queue, lambda: _policies(root), now_ms(), note)
 

@@ -1,4 +1,4 @@
-"""`bylaw policies explain`: files → which policies look at them, what these expect, why not."""
+"""`bylaw policies explain`: show which policies check a file, and what they expect."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 @root_option
 @text_or_json
 def explain(*, files: tuple[str, ...], root: str, form: str) -> int:
-    """Say which policies look at a FILE, and what they expect.
+    """Show which policies check a FILE, and what they expect.
 
-    For each policy that looks at it: the pattern that matches, what it captures, the files that
-    must change, too, and whether the policy fires because of it as the work tree is now. For the
-    others: why not. The FILE need not exist. Nothing is run and nothing is changed. Exits 0; 1 if
-    a policy does not load.
+    For each policy that checks FILE: the pattern that matches, what it captures, the files that
+    must also change, and whether FILE makes the policy fire in the current work tree. For other
+    policies: why not. FILE does not have to exist. Nothing is run or changed. Exit code 0 on
+    success, 1 if a policy does not load.
 
     \b
     Examples:
@@ -52,7 +52,7 @@ def explain(*, files: tuple[str, ...], root: str, form: str) -> int:
     paths = [_path(folder, file) for file in files]
     with progress() as show:
         known = known_policies(folder, show)
-        show("asking git what changed")
+        show("reading changed files from git")
         changes = _changes(folder, {one.policy.compare_to for one in known.policies})
     explaining = Explaining(changes, _entries(folder))
     told = {path: [explaining.about(one, path) for one in known.policies] for path in paths}
@@ -68,17 +68,17 @@ def explain(*, files: tuple[str, ...], root: str, form: str) -> int:
 
 
 def _path(root: str, file: str) -> str:
-    """A path from the root, as facts have it; BylawError if it lies elsewhere."""
+    """Return the path relative to the root, as in facts. BylawError if it is outside."""
     location = absolute(file)
-    # The root has no links in it; the file itself may be one.
+    # The root contains no links. The file itself may be one, so only its folder is resolved.
     name = name_from(root, f"{real_path(folder_of(location))}/{location.rpartition('/')[2]}")
     if not name:
-        raise BylawError(f"`{visible(file)}` lies outside of `{visible(root)}`")
+        raise BylawError(f"`{visible(file)}` is outside of `{visible(root)}`")
     return fact_path(name)
 
 
 def _changes(root: str, wanted: Iterable[CompareTo]) -> Changes | None:
-    """What changed; None if git cannot tell."""
+    """Return what changed, or None if git fails."""
     tree = WorkTree(root)
     try:
         changes = tree.changes(frozenset(wanted))

@@ -1,4 +1,4 @@
-"""`bylaw policies migrate`: the one file of the former format → a file for each policy."""
+"""`bylaw policies migrate`: convert the old single-file format to one file per policy."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ class _NewFile(Struct, frozen=True):
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("file", type=click.Path(), default="", metavar="[FILE]")
 @root_option
-@click.option("--yes", is_flag=True, help="Do not ask: write what is shown.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @text_or_json
 def migrate(*, file: str, root: str, yes: bool, dry_run: bool, form: str) -> int:
-    """Convert the former policy file to a file for each policy.
+    """Convert the old single-file format to one file per policy.
 
-    FILE is .deepwork.policy.yml of the repository, if none is given. The name of each policy
-    becomes the name of its file, in small letters with hyphens; its instructions become the text.
-    Shows first what it would write, as a diff. Wants a terminal or --yes.
+    FILE defaults to .deepwork.policy.yml of the repository. The name of each policy becomes the
+    name of its file, in lower case with hyphens. Its instructions become the text. Shows the
+    new files as a diff first. Needs a terminal or --yes.
 
-    If one policy cannot be converted, or if another file is in its place, nothing is written. The
-    old file stays, and is not read any more. Exits 0 if all policies are there in the end, else 1.
+    If one policy cannot be converted, or another file is in its place, nothing is written. The
+    old file stays, but Bylaw no longer reads it. Exit code 0 on success, else 1.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def migrate(*, file: str, root: str, yes: bool, dry_run: bool, form: str) -> int
       bylaw policies migrate old/.deepwork.policy.yml --yes
     """
     if dry_run and yes:
-        raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
+        raise click.UsageError("cannot combine `--dry-run` and `--yes`")
     folder = repository_root(root)
     files, findings = _converted(folder, file)
     new = [one for one in files if one.standing is InPlace.NEW]
@@ -76,7 +76,7 @@ def migrate(*, file: str, root: str, yes: bool, dry_run: bool, form: str) -> int
 
 def _as_text(root: str, new: Sequence[_NewFile], *, yes: bool, dry_run: bool) -> int:
     if not new:
-        write("every policy is there already; there is nothing to write\n")
+        write("all policies already exist; nothing to write\n")
         return 0
     write("\n".join(line for one in new for line in _diff(one)) + "\n")
     if dry_run:
@@ -90,7 +90,7 @@ def _as_text(root: str, new: Sequence[_NewFile], *, yes: bool, dry_run: bool) ->
 
 
 def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnostic]]:
-    """The new files, and warnings; LoadError or BylawError if not all can be written."""
+    """Return the new files, and warnings. LoadError or BylawError if one cannot be written."""
     folder = settings_to_write(root).policies_dir
     source = read_source(file) if file else read_beneath(root, LEGACY)
     legacy = read_legacy(source, lambda path: read_beneath(root, path).text)
@@ -107,12 +107,12 @@ def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnosti
 
 def _refuse_taken(files: Sequence[_NewFile]) -> None:
     kept = [f"`{visible(one.path)}`" for one in files if one.standing is InPlace.KEPT]
-    words = "another file is in its place" if len(kept) == 1 else "other files are there"
+    words = "another file is in its place" if len(kept) == 1 else "other files are in their place"
     taken = [f"{', '.join(kept)}: {words}"] if kept else []
     blocked = (one for one in files if one.standing is InPlace.BLOCKED)
     taken += [f"`{visible(one.path)}`: {one.why}" for one in blocked]
     if taken:
-        raise BylawError(f"{'; '.join(taken)}, so nothing is written")
+        raise BylawError(f"{'; '.join(taken)}; nothing was written")
 
 
 def _written(root: str, new: Sequence[_NewFile]) -> int:

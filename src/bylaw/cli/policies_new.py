@@ -1,4 +1,4 @@
-"""`bylaw policies new`: options → a valid policy file."""
+"""`bylaw policies new`: write a valid policy file from options."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAME = re.compile(r"\w[\w-]*")
 
 
 class _Wish(Struct, frozen=True, kw_only=True):
-    """What the options say."""
+    """Values of the options."""
 
     mode: str
     trigger: tuple[str, ...]
@@ -50,7 +50,7 @@ def _name(ctx: click.Context, param: click.Parameter, value: str) -> str:
     if not _NAME.fullmatch(value):
         better = kebab(value.removesuffix(".md"))
         hint = f", such as `{better}`" if better else ""
-        words = f"a policy is named by letters, digits, - and _{hint}"
+        words = f"use letters, digits, - and _{hint}"
         raise click.BadParameter(words, ctx, param)
     return value
 
@@ -67,33 +67,33 @@ def _words(enum: type[StrEnum]) -> click.Choice[str]:
     type=_words(Mode),
     default=Mode.TRIGGER.value,
     show_default=True,
-    help="What makes it fire: files that changed, that belong together, that are new.",
+    help="What makes it fire: changed files, files that belong together, new files.",
 )
 @click.option(
     "--trigger",
     metavar="PATTERN",
     multiple=True,
-    help="Which files it is about; may be repeated. For a set, all of its patterns.",
+    help="Files that it checks; may be repeated. For a set, give all of its patterns.",
 )
 @click.option(
     "--safety",
     metavar="PATTERN",
     multiple=True,
-    help="With --mode trigger: it does not fire if one of these changed, too.",
+    help="With --mode trigger: do not fire if one of these files also changed.",
 )
 @click.option(
     "--expects",
     metavar="PATTERN",
     multiple=True,
-    help="With --mode pair: which files must change with the trigger; may be repeated.",
+    help="With --mode pair: files that must change with the trigger; may be repeated.",
 )
-@click.option("--title", metavar="TEXT", default="", help="What people read in place of NAME.")
+@click.option("--title", metavar="TEXT", default="", help="Title for people. Default: NAME.")
 @click.option(
     "--compare-to",
     type=_words(CompareTo),
     default=CompareTo.BASE.value,
     show_default=True,
-    help="What the work tree is compared to.",
+    help="State to compare the work tree with.",
 )
 @click.option(
     "--command",
@@ -101,16 +101,18 @@ def _words(enum: type[StrEnum]) -> click.Choice[str]:
     default="",
     help="Run this on the files: with {file} once for each, with {files} once for all.",
 )
-@click.option("--run-for", type=_words(RunFor), help="How often --command runs.")
-@click.option("--body", metavar="TEXT", default="", help="What the agent is told.")
-@click.option("--dry-run", is_flag=True, help="Print the file, and write nothing.")
+@click.option(
+    "--run-for", type=_words(RunFor), help="Run --command for each match, or once for all matches."
+)
+@click.option("--body", metavar="TEXT", default="", help="Text for the agent.")
+@click.option("--dry-run", is_flag=True, help="Print the file without writing it.")
 @text_or_json
 def new(*, name: str, root: str, dry_run: bool, form: str, **wanted: Any) -> int:
-    """Write a new policy, NAME.md, where policies lie.
+    """Write a new policy NAME.md into the policy folder.
 
-    Without --trigger it is a file to begin with, whose comments say what a policy can hold. It is
-    loaded before it is written, so that it is never refused later. A file that is there is never
-    touched. Prints the path of the new file, or with --dry-run what would be in it.
+    Without --trigger, the file is a template whose comments explain what a policy can contain.
+    The policy is validated before it is written, so that it is never refused later. Existing
+    files are never changed. Prints the path of the new file or, with --dry-run, its content.
 
     \b
     Examples:
@@ -142,7 +144,7 @@ def _refuse_taken(root: str, path: str) -> None:
     if there is InPlace.BLOCKED:
         raise BylawError(f"cannot write `{path}`: {why}")
     if there is not InPlace.NEW:
-        raise BylawError(f"`{path}` is there already, and stays as it is")
+        raise BylawError(f"`{path}` already exists")
 
 
 def _text(name: str, wish: _Wish) -> str:
@@ -179,25 +181,25 @@ def _action(wish: _Wish) -> CommandAction | None:
 
 
 def _check(wish: _Wish) -> None:
-    """What the file would be refused for, in the words of the options."""
+    """Report invalid combinations in terms of the options, before the file is refused."""
     more = (wish.safety, wish.expects, wish.title, wish.command, wish.run_for, wish.body)
     other_base = wish.compare_to != CompareTo.BASE
     checks = (
         (
             not wish.trigger and (other_base or any(more)),
-            "say which files it is about: `--trigger PATTERN`",
+            "missing `--trigger PATTERN`: the files that the policy checks",
         ),
-        (wish.safety and wish.mode != Mode.TRIGGER, "`--safety` belongs to `--mode trigger`"),
-        (wish.expects and wish.mode != Mode.PAIR, "`--expects` belongs to `--mode pair`"),
-        (wish.run_for and not wish.command, "`--run-for` belongs to `--command`"),
+        (wish.safety and wish.mode != Mode.TRIGGER, "`--safety` needs `--mode trigger`"),
+        (wish.expects and wish.mode != Mode.PAIR, "`--expects` needs `--mode pair`"),
+        (wish.run_for and not wish.command, "`--run-for` needs `--command`"),
         (
             wish.mode == Mode.SET and 0 < len(wish.trigger) < MIN_SET,
-            "a set has two patterns or more: repeat `--trigger`",
+            "a set needs two patterns or more: repeat `--trigger`",
         ),
-        (wish.mode == Mode.PAIR and len(wish.trigger) > 1, "a pair has one `--trigger`"),
+        (wish.mode == Mode.PAIR and len(wish.trigger) > 1, "a pair takes only one `--trigger`"),
         (
             wish.mode == Mode.PAIR and wish.trigger and not wish.expects,
-            "a pair says what must change, too: `--expects PATTERN`",
+            "a pair needs `--expects PATTERN`: the files that must also change",
         ),
     )
     for wrong, words in checks:

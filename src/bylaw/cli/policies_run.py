@@ -1,4 +1,4 @@
-"""`bylaw policies run`: what changed → what policies say about it, and do."""
+"""`bylaw policies run`: check changed files against policies and run their commands."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from bylaw.model.effects import PromptShow
 
 NOTHING = "no policy needs attention"
-NO_POLICIES = "there are no policies here; `bylaw policies new NAME` writes one"
-SWITCHED_OFF = f"policies are switched off: `{CONFIG}` sets `policy.enabled` to false"
-_WHERE = "call it in a git repository that `git status` can read, or name one with --root"
+NO_POLICIES = "no policies found; create one with `bylaw policies new NAME`"
+SWITCHED_OFF = f"policies are disabled: `{CONFIG}` sets `policy.enabled` to false"
+_WHERE = "run this in a git repository that `git status` can read, or pass --root"
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -43,17 +43,17 @@ _WHERE = "call it in a git repository that `git status` can read, or name one wi
     "--assistant-text",
     metavar="FILE",
     default="",
-    help="What the agent said last, searched for promises; - is standard input.",
+    help="Last message of the agent, searched for promises; - for standard input.",
 )
-@click.option("--trust", is_flag=True, help="Trust what is started for this run; for CI.")
+@click.option("--trust", is_flag=True, help="Trust all commands for this run only. For CI.")
 @text_or_json
 def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
-    """Check what changed against the policies, as when an agent stops.
+    """Check changed files against the policies, as when an agent stops.
 
-    Commands run first, then the rest is looked at again. What has to be done is printed; an agent
-    answers with <promise>NAME</promise> when it has seen to a policy. Commands run only if
-    `bylaw trust` or --trust allows it; else that is told. Exits 1 if a policy needs attention,
-    does not load or could not run its command, else 0.
+    Runs commands of policies first, then checks the other policies again. Prints what must be
+    done. An agent confirms a policy that it has handled with <promise>NAME</promise>. Commands
+    run only if `bylaw trust` or --trust allows them; otherwise Bylaw reports them. Exit code 0
+    on success, 1 if a policy needs attention, does not load or could not run its command.
 
     \b
     Examples:
@@ -78,12 +78,12 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
 
 def _run(folder: str, said: str | None, *, trust: bool) -> PolicyRun:
     with progress() as show:
-        show("looking at what changed")
+        show("reading changed files")
         return run_policies(folder, said, partial(_note_beside, show), show, trust=trust)
 
 
 def not_checked(problem: BylawError) -> list[Diagnostic]:
-    """Why nobody knows what policies say, for programs."""
+    """Return as diagnostics why the policies could not be checked."""
     if isinstance(problem, LoadError):
         return problem.diagnostics
     here = SourceFile(".", "")
@@ -91,7 +91,7 @@ def not_checked(problem: BylawError) -> list[Diagnostic]:
 
 
 def _note_beside(show: Callable[[str], None], words: str) -> None:
-    show("")  # they would stand in one line
+    show("")  # clear the progress line before the note
     note(words)
 
 

@@ -1,4 +1,4 @@
-"""What the verbs of `bylaw policies` share: the repository that is meant, its settings, notes."""
+"""Shared by the commands of `bylaw policies`: repository root, settings and notes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ policy_name = click.argument("name", default="", metavar="[NAME]")
 
 
 def repository_root(given: str) -> str:
-    """The top of the git repository (DW-A42); where there is none, the root as other verbs say.
+    """Return the top of the git repository (DW-A42), else the root as in other commands.
 
-    BylawError if a folder was named that is not there: nothing would be known of it.
+    BylawError if the given folder does not exist.
     """
     folder = chosen_root(given)
     if not is_folder(folder):
-        raise BylawError(f"there is no folder `{visible(given)}`")
+        raise BylawError(f"folder not found: `{visible(given)}`")
     try:
         return WorkTree(folder).root
     except BylawError:
@@ -47,9 +47,9 @@ def repository_root(given: str) -> str:
 
 
 def settings_to_write(root: str) -> PolicySettings:
-    """Where policies lie; LoadError if that is not known, since nobody would find them.
+    """Read the settings for writing a policy. LoadError if its folder is not known.
 
-    A folder that was named and is not there yet is made with its first policy.
+    A configured folder that does not exist yet is created with its first policy.
     """
     settings = read_policy_settings(root)
     wrong = [one for one in settings.findings if one.code != NO_RULE_FILES.name]
@@ -58,26 +58,26 @@ def settings_to_write(root: str) -> PolicySettings:
     if settings.missing_dir:
         settings = replace(settings, policies_dir=settings.missing_dir)
     if not settings.enabled:
-        note(f"policies are switched off in {CONFIG}")
+        note(f"policies are disabled in {CONFIG}")
     return settings
 
 
 def tell(findings: Sequence[Diagnostic]) -> None:
-    """Show what was found on standard error."""
+    """Print diagnostics on standard error."""
     click.echo(text.render(findings, color=in_color(sys.stderr)), nl=False, err=True)
 
 
 def note(words: str) -> None:
-    """Say something beside the answer."""
+    """Print a note on standard error."""
     click.echo(f"note: {shown_once(words)}", err=True)
 
 
 def named_policy(root: str, name: str, entries: Sequence[QueueEntry]) -> KnownPolicy | None:
-    """The policy of that name; BylawError if neither a policy nor an entry has it."""
+    """Return the policy with this name. BylawError if neither a policy nor an entry has it."""
     with progress() as show:
         known = known_policies(root, show)
     found = known.named(name)
     if found is None:
-        tell(known.diagnostics)  # its file may be one that does not load
+        tell(known.diagnostics)  # perhaps its file does not load
     known.refuse_unknown(name, (one.policy_name for one in entries))
     return found

@@ -1,4 +1,4 @@
-"""`bylaw policies status`: the entries of policies → what waits, and what became of the others."""
+"""`bylaw policies status`: show the entries of policies, open and finished."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ MAX_LIMIT = 100_000
     metavar="N",
     default=10,
     show_default=True,
-    help="How many entries of each state are shown as text.",
+    help="Show at most N entries of each state, as text only.",
 )
 @text_or_json
 def status(*, name: str, root: str, limit: int, form: str) -> int:
-    """Show what policies wait for, and what became of them.
+    """Show the entries of policies: queued, failed, passed and skipped.
 
-    An entry is one finding of a policy: queued until it is answered, failed if its command did,
-    passed, or skipped because nothing has to be done. With the NAME of a policy, all of its files
-    are shown, each run of its command, and everything that it says now. Nothing is run and nothing
-    is decided. Exits 0.
+    An entry is one match of a policy: queued until it is answered, failed if its command
+    failed, passed, or skipped because nothing has to be done. With the NAME of a policy, shows
+    all of its files, each run of its command, and everything that it reports now. Nothing is
+    run or decided. Exit code 0.
 
     \b
     Examples:
@@ -81,10 +81,10 @@ def status(*, name: str, root: str, limit: int, form: str) -> int:
 
 
 def _says_now(root: str, known: KnownPolicy) -> list[str]:
-    """Everything that the policy says about the work tree."""
+    """Return everything that the policy reports about the work tree."""
     try:
         with progress() as show:
-            show("asking git what changed")
+            show("reading changed files from git")
             changes = WorkTree(root).changes({known.policy.compare_to})
     except BylawError as wrong:
         note(str(wrong))
@@ -109,7 +109,7 @@ def _row(entry: QueueEntry) -> printer.Row:
 
 
 def _why(entry: QueueEntry) -> tuple[str, ...]:
-    """What failed, or why nothing has to be done, line by line."""
+    """What failed, or why nothing has to be done, as lines."""
     result = entry.action_result
     match entry.status:
         case EntryStatus.FAILED:
@@ -122,7 +122,7 @@ def _why(entry: QueueEntry) -> tuple[str, ...]:
 
 
 def _runs(entry: QueueEntry) -> tuple[str, ...]:
-    """Each run of its command, and how it ended."""
+    """Each run of the command, and how it ended."""
     found = []
     for run in entry.action_result.runs or ():
         argv, times = run.get("argv"), run.get("times")
@@ -134,7 +134,7 @@ def _runs(entry: QueueEntry) -> tuple[str, ...]:
 
 
 def _missing(entry: QueueEntry) -> tuple[str, ...]:
-    """What was expected and did not change; a glob is there if any file matches it."""
+    """Expected files that did not change. A glob needs one file that matches it."""
     return tuple(one for one in entry.expected_files if not _is_there(one, entry.matched_files))
 
 
@@ -143,6 +143,6 @@ def _is_there(expected: str, matched: Sequence[str]) -> bool:
         return True
     try:
         glob = pattern(expected)
-    except PatternError:  # a path with signs in it that mean something in patterns
+    except PatternError:  # a path that contains special characters of patterns
         return False
     return any(glob.match(path) is not None for path in matched)

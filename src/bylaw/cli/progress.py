@@ -1,4 +1,4 @@
-"""Words about long work → one line on a terminal that goes away; nothing in a pipe."""
+"""Show progress of long work in one line on a terminal, which disappears at the end."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATIENCE_S = 0.5  # what is quicker than this needs no words
+PATIENCE_S = 0.5  # work that is faster shows no progress
 _CLEAR_LINE = "\r\x1b[K"
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A function that shows how far the work is, on standard error; no words take the line away.
+    """Yield a function that shows a text on standard error. An empty text removes the line.
 
-    It may be called from any thread.
+    It may be called from any thread. It does nothing if standard error is not a terminal.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
@@ -31,7 +31,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 class _Line:
-    """The newest words, shown from a certain time on also while nobody says anything."""
+    """The newest text. It appears after `PATIENCE_S`, even if no new text comes."""
 
     def __init__(self) -> None:
         self._lock = Lock()

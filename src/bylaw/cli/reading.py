@@ -1,4 +1,4 @@
-"""A path argument → the text behind it with its name, or a stream; `-` is standard input."""
+"""Read a path argument as text with its name, or as a stream; `-` is standard input."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STANDARD_INPUT = "-"
 
 
 def read_source(path: str) -> SourceFile:
-    """Read a file, a pipe, or standard input for `-`; LoadError if that cannot be done."""
+    """Read a file, a pipe, or standard input for `-`. LoadError if it cannot be read."""
     return _read_standard_input() if path == STANDARD_INPUT else read_file(path)
 
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
-    """A file, a pipe or standard input, to be read bit by bit; OSError if there is none."""
+    """Open a file, a pipe or standard input to read it in pieces. OSError if that fails."""
     if path == STANDARD_INPUT:
         yield _standard_input()
         return
-    with open(as_bytes(path), "rb") as stream:  # noqa: PTH123 - a Path takes no bytes
+    with open(as_bytes(path), "rb") as stream:  # noqa: PTH123 - `Path` does not accept bytes
         yield stream
 
 

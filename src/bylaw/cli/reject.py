@@ -1,4 +1,4 @@
-"""`bylaw reject`: a message → a token that beats every approval of the same authority."""
+"""`bylaw reject`: write the token that rejects a message or revokes an approval."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 @click.command(context_settings=HELP_OPTIONS)
 @parameters
 def command(**chosen: Unpack[Chosen]) -> int:
-    """Reject a message of the bus, or take an approval back.
+    """Reject a message of the bus, or revoke an approval.
 
-    ID is that of the message, or of the request that asks about it. A token is written to
-    runtime/approvals that beats every approval of the same authority. A command that runs under
-    such an approval is ended.
+    ID is the id of the message, or of the approval request about it. Bylaw writes a token to
+    runtime/approvals that overrides every approval of the same authority. A command that runs
+    under such an approval is stopped.
 
-    Wants a terminal, also with --yes, and refuses to be called by a coding agent. Exits 0 if it
-    is rejected, else 1.
+    Needs a terminal, even with --yes, and refuses calls by a coding agent. Exit code 0 if the
+    message is rejected, else 1.
 
     \b
     Examples:

@@ -1,7 +1,7 @@
-"""An exception that nobody expected → a report that a user can paste.
+"""Bug report for an unexpected exception, which a user can paste.
 
-It holds versions, arguments and the traceback, never the environment. The traceback can hold
-paths, and its last line a piece of a value.
+It contains versions, arguments and the traceback, never the environment. The traceback can contain
+paths and, in its last line, a part of a value.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from traceback import format_exception
 from bylaw.model.visible import visible
 from bylaw.version import __version__
 
-# A deep recursion or a chain of causes must not fill a terminal.
+# Limits, so that deep recursion or a chain of causes does not fill the terminal.
 MAX_FRAMES = 30
 MAX_LINES = 200
 
 
 def bug_report(error: BaseException) -> str:
-    """The whole text for standard error: one line for people, then what to paste."""
+    """Return the text for standard error: a line for people, then the details to paste."""
     return "\n".join(
         [
             f"error: this is a bug in bylaw: {visible(_summary(error))}",
-            "please report it with the lines below, but look through them first: they hold",
-            "your arguments, paths of this machine, and perhaps a piece of what was read",
+            "please report it with the lines below; read them first: they contain",
+            "your arguments, paths of this machine and possibly a part of the input",
             "",
             f"bylaw     {__version__}",
             f"python    {platform.python_implementation()} {platform.python_version()}",

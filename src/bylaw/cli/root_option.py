@@ -1,4 +1,4 @@
-"""`--root` → the repository that is meant, for every verb that works in one."""
+"""The option `--root`, for every command that works in a repository."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ root_option = click.option(
     "--root",
     metavar="DIR",
     default="",
-    help="The repository; without it, the one around the current folder.",
+    help="Repository root. Default: the one around the current folder.",
 )
 
 
 def chosen_root(given: str) -> str:
-    """The root that a person named, or the one around the current folder."""
+    """Return the given root, or the one around the current folder."""
     return absolute(given) if given else find_root()

@@ -1,4 +1,4 @@
-"""`bylaw rules`: the rules of all languages → a list, one of them, or a switch."""
+"""`bylaw rules`: list, show, disable and enable rules of all languages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _rule = click.argument("name", metavar="ID")
     cls=Verbs,
     name="rules",
     context_settings=HELP_OPTIONS,
-    subcommand_metavar="VERB …",
+    subcommand_metavar="COMMAND …",
     options_metavar="",
     epilog="""\b
     Examples:
@@ -38,24 +38,26 @@ _rule = click.argument("name", metavar="ID")
     """,
 )
 def command() -> None:
-    """List the rules of all languages, show one, switch one off or on.
+    """List, show, disable and enable the rules of all languages.
 
-    The rules are those of the root: the nearest folder upwards that has bylaw.toml, else the
-    git work tree.
+    The rules are those of the root: the nearest parent folder with bylaw.toml, else the git
+    work tree.
     """
 
 
 @command.command("list", context_settings=HELP_OPTIONS)
 @click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
-@click.option("--dialect", metavar="NAME", default="", help="Only rules in this language.")
-@click.option("--off", is_flag=True, help="Only rules that are off, in their file or switched.")
+@click.option("--dialect", metavar="NAME", default="", help="Show only rules in this language.")
+@click.option(
+    "--off", is_flag=True, help="Show only rules disabled in their file or by `bylaw rules`."
+)
 @text_or_json
 def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
-    """List rules: where they stand and whether they are on.
+    """List rules, their places and whether they are enabled.
 
-    A PATH is a rule file, or a folder whose rule files are meant; without one, the rules of
-    the root are listed. A file that does not load is listed as such. Exits 1 if a file was
-    refused, else 0.
+    PATH is a rule file or a folder of rule files. Without PATH, the rules of the root are
+    listed. A file that does not load is listed as such. Exit code 0 on success, 1 if a file was
+    refused.
 
     \b
     Examples:
@@ -66,7 +68,7 @@ def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
     if dialect and dialect not in dialect_names():
         hint = did_you_mean(dialect, dialect_names())
         raise click.BadParameter(
-            f"`{dialect}` is not a rule language; {hint}", param_hint="--dialect"
+            f"unknown rule language `{dialect}`; {hint}", param_hint="--dialect"
         )
     with progress() as tell:
         listing = list_rules(paths, dialect, off=off, tell=tell)
@@ -85,8 +87,8 @@ def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
 def show(name: str, form: str) -> int:
     """Show a rule with its text.
 
-    ID is the id of a rule, or its uid where several rules have that id. Exits 1 if there is
-    no such rule, or if its switch cannot be read.
+    ID is the id of a rule, or its uid if several rules have that id. Exit code 0 on success, 1
+    if the rule is unknown or the file of disabled rules cannot be read.
 
     \b
     Examples:
@@ -107,10 +109,10 @@ def show(name: str, form: str) -> int:
 @_rule
 @text_or_json
 def enable(name: str, form: str) -> int:
-    """Switch a rule on again.
+    """Enable a rule again.
 
-    A rule that is off in its own file can only be switched on there. Exits 1 if there is no
-    such rule or if it stays off.
+    A rule that is disabled in its own file can only be enabled there. Exit code 0 on success, 1
+    if the rule is unknown or stays disabled.
 
     \b
     Examples:
@@ -123,10 +125,10 @@ def enable(name: str, form: str) -> int:
 @_rule
 @text_or_json
 def disable(name: str, form: str) -> int:
-    """Switch a rule off until it is switched on again.
+    """Disable a rule until it is enabled again.
 
-    The switch is kept in .bylaw/state/switches.json below the root. A core rule cannot be
-    switched off. Exits 1 if there is no such rule or if it stays on.
+    Disabled rules are stored in .bylaw/state/switches.json in the root. A core rule cannot be
+    disabled. Exit code 0 on success, 1 if the rule is unknown or stays enabled.
 
     \b
     Examples:

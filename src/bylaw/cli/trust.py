@@ -1,4 +1,4 @@
-"""`bylaw trust`: what the books of a root can start → a person's yes or no, remembered."""
+"""`bylaw trust`: review the commands that rules of a root can run, and store the trust."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings=HELP_OPTIONS)
-@click.option("--revoke", "take_back", is_flag=True, help="Forget what was trusted here.")
-@click.option("--yes", is_flag=True, help="Do not ask: you know what is shown.")
+@click.option("--revoke", "take_back", is_flag=True, help="Revoke all trust in this folder.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="json: for programs; nothing is asked.",
+    help="json: machine-readable; never prompts.",
 )
 def command(*, take_back: bool, yes: bool, form: str) -> int:
-    """Show what the rules of this folder can start, and trust it.
+    """Review the commands that the rules of this folder can run, and trust them.
 
-    Rules that came with a repository start nothing, and its settings loosen nothing, until a
-    person has looked at them here. What was trusted is remembered in your own state folder
-    ($XDG_STATE_HOME or ~/.local/state), never in the repository. When one of these rules or
-    settings changes, it is not trusted any more, and the next call shows what changed.
+    Until you trust them here, the rules of a repository run no commands and its settings loosen
+    no protection. Trust is stored in your state folder ($XDG_STATE_HOME or ~/.local/state),
+    never in the repository. If one of these rules or settings changes, it is no longer trusted,
+    and the next call shows what changed.
 
-    Wants a terminal or --yes, and refuses to be called by a coding agent. A script of the
-    repository that a policy starts is trusted as it is now. Other files that commands run, such
-    as a Makefile, are not looked at. Exits 0 if it is trusted in the end or needs no trust,
-    else 1.
+    Needs a terminal or --yes, and refuses calls by a coding agent. A script of the repository
+    that a policy runs is trusted in its present version. Other files that commands run, such as
+    a Makefile, are not checked. Exit code 0 if everything is trusted or needs no trust, else 1.
 
     \b
     Examples:
@@ -51,7 +50,7 @@ def command(*, take_back: bool, yes: bool, form: str) -> int:
     """
     if take_back:
         if yes:
-            raise click.UsageError("`--revoke` asks nothing, so there is nothing to say yes to")
+            raise click.UsageError("cannot combine `--revoke` and `--yes`")
         return _take_back(form)
     with progress() as tell:
         report = look(tell)
@@ -64,12 +63,12 @@ def _take_back(form: str) -> int:
     if form == "json":
         emit({"trusted": False, "changed": changed})
     else:
-        write("nothing here is trusted any more\n" if changed else "nothing here was trusted\n")
+        write("trust revoked\n" if changed else "nothing here was trusted\n")
     return 0
 
 
 def _warn(report: TrustReport) -> None:
-    """A file that does not load starts nothing, and what it would start is not shown."""
+    """Report files that do not load: they run nothing, and their commands are not shown."""
     if report.diagnostics and sys.stderr is not None:
         sys.stderr.write(text.render(report.diagnostics, color=in_color(sys.stderr)) + "\n")
 

@@ -1,4 +1,4 @@
-"""`bylaw uninstall HOST`: a coding agent → its configuration without hooks of Bylaw."""
+"""`bylaw uninstall HOST`: remove hooks of Bylaw from the configuration of a client."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from bylaw.runtime.known_agents import refuse_agents
 @click.command(context_settings=HELP_OPTIONS)
 @common_options
 def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool, form: str) -> int:
-    """Take hooks of Bylaw out of a coding agent.
+    """Remove hooks of Bylaw from a coding agent.
 
-    If nobody else has changed the client's configuration since `bylaw install`, it is as it was
-    before, to the byte; a file or folder that was made for the hooks is removed. Otherwise only
-    the hooks that were installed are taken out of the text, and all else stays, also a hook that
-    you wrote yourself and that calls Bylaw; it is named. Where nobody remembers what was installed,
-    a whole set of hooks as `bylaw install` writes it is taken out.
+    If the configuration of the client has not changed since `bylaw install`, Bylaw restores it
+    byte for byte, and removes a file or folder that was created for the hooks. Otherwise it
+    removes only the installed hooks. Your own hooks are kept, even if they call Bylaw, and are
+    listed. If there is no record of the installation, Bylaw removes a complete set of hooks as
+    `bylaw install` writes it.
 
-    What would change is shown first. Wants a terminal or --yes, and refuses to be called by a
-    coding agent. Exits 0 if no hook that was installed is there in the end, else 1.
+    Shows the change first. Needs a terminal or --yes, and refuses calls by a coding agent. Exit
+    code 0 if no installed hook is left, else 1.
 
     \b
     Examples:
@@ -51,12 +51,12 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
         return as_json(change, [], yes=yes, dry_run=dry_run)
     hooks, shown = f"hooks for {change.client.title}", visible(change.file.shown)
     if not change.changed:
-        which = f"{hooks} in {shown}{' that were installed' if change.own else ''}"
-        write(f"there are no {which}\n{left_alone(change)}")
+        which = f"{hooks} in {shown}{' that `bylaw install` wrote' if change.own else ''}"
+        write(f"found no {which}\n{left_alone(change)}")
         return 0
-    if not shown_and_agreed(change, f"Take out {hooks}?", yes=yes, dry_run=dry_run):
+    if not shown_and_agreed(change, f"Remove {hooks}?", yes=yes, dry_run=dry_run):
         return 0 if dry_run else MISTAKE
     carry_out(change)
-    gone = "removed" if change.after is None else f"took {hooks} out of"
+    gone = "removed" if change.after is None else f"removed {hooks} from"
     write(f"{gone} {shown}\n")
     return 0

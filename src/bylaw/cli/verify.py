@@ -1,4 +1,4 @@
-"""`bylaw verify`: a journal → whether it is whole, and whether it can be decided again."""
+"""`bylaw verify`: verify a journal and replay its decisions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from bylaw.tools.verify.whole import verify
 
 @click.command(context_settings=HELP_OPTIONS)
 @journal_option
-@click.option("--decisions", is_flag=True, help="Also decide every recorded event again.")
+@click.option("--decisions", is_flag=True, help="Also replay every recorded decision.")
 @text_or_json
 def command(journal: str, form: str, *, decisions: bool) -> int:
-    """Check that a journal is whole.
+    """Verify that a journal is complete and unchanged.
 
-    The chain must fit from the first record to the last, without a gap; every payload must have
-    the digest of its record, or a purge must tell that it was erased; every session must be what
-    its records give; and the journal must not be behind the head that was noted in your state
-    folder ($XDG_STATE_HOME or ~/.local/state). With --decisions, every event is decided again
-    with its recorded facts under the rules of then, and the bytes are compared; what cannot be
-    decided again is counted and listed. Nothing is changed. Exits 1 if something is wrong.
+    Checks that the hash chain has no gap from the first record to the last, that every payload
+    matches the digest of its record or was erased by a recorded purge, that every session is
+    the result of its records, and that the journal is not behind the anchor in your state
+    folder ($XDG_STATE_HOME or ~/.local/state). With --decisions, replays every decision with
+    its recorded facts and the rules of that time, and compares the bytes. Decisions that cannot
+    be replayed are counted and listed. Nothing is changed. Exit code 0 on success, 1 if there
+    are problems.
 
     \b
     Examples:
