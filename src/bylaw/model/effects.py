@@ -75,7 +75,10 @@ class AgentRun(StepBase, frozen=True, kw_only=True, tag="agent.run"):
 
 
 class HistoryCompact(StepBase, frozen=True, kw_only=True, tag="history.compact"):
-    """Compact the history. Without a threshold, always."""
+    """Compact the history.
+
+    Without a threshold, always.
+    """
 
     op: ClassVar[Op] = Op.HISTORY_COMPACT
     keep: str
@@ -84,7 +87,10 @@ class HistoryCompact(StepBase, frozen=True, kw_only=True, tag="history.compact")
 
 
 class StateSet(StepBase, frozen=True, kw_only=True, tag="state.set"):
-    """Set a variable. `space` comes from `variable_space`."""
+    """Set a variable.
+
+    `space` comes from `variable_space`.
+    """
 
     op: ClassVar[Op] = Op.STATE_SET
     space: str
@@ -207,7 +213,10 @@ class BaselineCapture(StepBase, frozen=True, kw_only=True, tag="baseline.capture
 
 
 class EntryWrite(StepBase, frozen=True, kw_only=True, tag="entry.write"):
-    """Write an entry of the policy queue. `command` is the command as the policy writes it."""
+    """Write an entry of the policy queue.
+
+    `command` is the command as the policy writes it.
+    """
 
     op: ClassVar[Op] = Op.ENTRY_WRITE
     hash: str

@@ -80,7 +80,10 @@ class Message(Common, frozen=True, kw_only=True, tag="message"):
 
 
 class ToolBefore(Common, frozen=True, kw_only=True, tag="tool.before"):
-    """A tool is about to run. `also` holds its normalised names."""
+    """A tool is about to run.
+
+    `also` holds its normalised names.
+    """
 
     kind: ClassVar[Kind] = Kind.TOOL_BEFORE
     tool: str
@@ -144,9 +147,9 @@ class File(Common, frozen=True, kw_only=True, tag="file"):
 
 
 class Bus(Common, frozen=True, kw_only=True, tag="bus"):
-    """A message is in the bus. `retry` is the number of earlier tries.
+    """A message is in the bus.
 
-    `file` is the file name under which the message arrived.
+    `retry` is the number of earlier tries, `file` the file name under which the message arrived.
     """
 
     kind: ClassVar[Kind] = Kind.BUS
@@ -185,10 +188,11 @@ class EffectDone(Common, frozen=True, kw_only=True, tag="effect"):
 
 
 class HistoryChanged(Common, frozen=True, kw_only=True, tag="history"):
-    """The history was compacted, resumed or edited. `tokens` is its new size.
+    """The history was compacted, resumed or edited.
 
-    Without `tokens`, the size is counted from the messages that remain, or estimated if the window
-    does not hold all of them. `newest` are the last messages, if they differ from before.
+    `tokens` is its new size. Without it, the size is counted from the messages that remain, or
+    estimated if the window does not hold all of them. `newest` are the last messages, if they
+    differ from before.
     """
 
     kind: ClassVar[Kind] = Kind.HISTORY
