@@ -151,7 +151,10 @@ def test_what_has_no_kind_is_no_event(line):
         (b'\xef\xbb\xbf{"kind": "prompt"}', "see column 1"),
         (b'{"kind": "prompt", "text": "\xff"}', "0xff is not UTF-8; see column 29"),
         (b'{"kind": "prompt", "text": "\xed\xa0\x80"}', "not UTF-8; see column 29"),
-        (b'{"kind": "prompt", "text": "\\ud800"}', "lone surrogate (half of a character); see column 29"),
+        (
+            b'{"kind": "prompt", "text": "\\ud800"}',
+            "lone surrogate (half of a character); see column 29",
+        ),
         (b'{"kind": "prompt", "text": "\\ud800 and more"}', "half of a character"),
         (b'{"kind": "custom", "type": "t", "payload": {"a": NaN}}', "`NaN` is not a JSON value"),
     ],
