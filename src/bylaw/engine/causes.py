@@ -115,8 +115,7 @@ def denial_message(event: Event, decision: Decision) -> Message | None:
 def second_round(event: Event, decision: Decision) -> Event | None:
     """Return the event to submit again after all plans, without facts that they may have changed.
 
-    It is submitted even if plans failed, because rules of the last round were not checked in round
-    1.
+    It is submitted even if plans failed, because the first round skipped rules of the last one.
     """
     if event.round > 1 or not decision.comes_again:
         return None

@@ -84,10 +84,10 @@ def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, 
 
 
 def _read(groups: Iterable[Candidates], view: View, ask: Ask, *, tracing: bool = True) -> Gathered:
-    """Read all groups, again if it turns out that the event is submitted again.
+    """Read all groups, a second time if the event will be submitted again.
 
-    Then rules of the last round must have no effect in this one. But only the rules themselves ask
-    for another round, and they may come after those, so the groups are read a second time.
+    In that case rules of the last round must have no effect yet. This may turn out only after they
+    were read, so the second pass leaves them out.
     """
     groups = tuple(groups)
     found = _Deliberation(view, ask, Gathered(tracing=tracing))
