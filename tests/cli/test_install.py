@@ -144,7 +144,7 @@ IN_THE_WAY = {
     "not UTF-8": (lambda file: file.write_bytes(b'{"a": "\xff"}'), "not UTF-8"),
     "UTF-16": (lambda file: file.write_bytes('{"a": 1}'.encode("utf-16")), "not UTF-8"),
     "too large": (lambda file: file.write_text('{"a": "' + "x" * 6_000_000 + '"}'), "larger than"),
-    "twice": (lambda file: file.write_text('{"hooks": {}, "hooks": {}}'), "is there twice"),
+    "twice": (lambda file: file.write_text('{"hooks": {}, "hooks": {}}'), "duplicate key"),
     "a list": (lambda file: file.write_text("[]"), "must be an object"),
     "no list": (lambda file: file.write_text('{"hooks": {"Stop": 1}}'), "`Stop` must be a list"),
 }  # fmt: skip

@@ -163,7 +163,7 @@ class TestAScriptThatIsKilled:
         start = session.submit(TurnStart())
 
         assert start.trace == [("lua", "guard_error"), ("other", "fired")]
-        assert start.details == [f"fact-unknown: the fact `scripts` of `{DIGEST}` cannot be had"]
+        assert start.details == [f"fact-unknown: fact `scripts` for `{DIGEST}` is not available"]
         assert start.event.facts == Facts(unknown=(f"scripts:{DIGEST}",))
         assert_replays(session)
 

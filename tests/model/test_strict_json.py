@@ -57,16 +57,16 @@ def refused(text):
         ("[1 2]", "a `,` or `]` is needed here", "2"),
         ("[01]", "a `,` or `]` is needed here", "1"),
         ("{} {}", "nothing may follow the value", "{"),
-        ('{"a": "b', "a text has no closing quote", '"'),
-        ('["\\x"]', "this is no escape", "\\x"),
-        ('["\\u12g4"]', "this is no escape", "\\u"),
-        ('["a\tb"]', "this character is written as an escape", "\t"),
-        ('{"a": NaN}', "`NaN` is no value of JSON", "NaN"),
-        ('{"a": -Infinity}', "`-Infinity` is no value of JSON", "-Infinity"),
+        ('{"a": "b', "missing closing quote", '"'),
+        ('["\\x"]', "invalid escape", "\\x"),
+        ('["\\u12g4"]', "invalid escape", "\\u"),
+        ('["a\tb"]', "this character must be escaped", "\t"),
+        ('{"a": NaN}', "`NaN` is not a JSON value", "NaN"),
+        ('{"a": -Infinity}', "`-Infinity` is not a JSON value", "-Infinity"),
         ("[1e999]", "this number is too large", "1e999"),
-        ('["\\ud800"]', "half of a character is none", "\\ud800"),
-        ('["\\\\\\udc00\\ud800"]', "half of a character is none", "\\udc00"),
-        ('["a\udcff"]', "half of a character is none", "\udcff"),
+        ('["\\ud800"]', "lone surrogate (half of a character)", "\\ud800"),
+        ('["\\\\\\udc00\\ud800"]', "lone surrogate (half of a character)", "\\udc00"),
+        ('["a\udcff"]', "lone surrogate (half of a character)", "\udcff"),
         ("\ufeff1", "a value is needed here", "\ufeff"),
     ],
 )
@@ -89,7 +89,7 @@ def test_the_second_of_two_keys_is_underlined():
 
     assert (caught.value.flaw, caught.value.message) == (
         Flaw.DUPLICATE_KEY,
-        "the key `a` is there twice",
+        "duplicate key `a`",
     )
     assert caught.value.span == Span(text.rindex('"a"'), text.rindex('"a"') + 3)
 
@@ -110,7 +110,7 @@ def test_nesting_is_bounded_and_the_bracket_underlined(opening, closing):
 
 def test_the_sentence_names_what_was_read():
     assert flaw_in("[").told_of("the facts are") == "the facts are not JSON: it ends too early"
-    assert flaw_in('{"a":1,"a":1}').told_of("the facts are") == "the key `a` is there twice"
+    assert flaw_in('{"a":1,"a":1}').told_of("the facts are") == "duplicate key `a`"
 
 
 def test_bytes_that_are_no_text_have_a_place():

@@ -145,15 +145,18 @@ def test_what_has_no_kind_is_no_event(line):
         (b"", "it ends too early; see column 1"),
         (b'{"kind": "prompt"', "it ends too early; see column 17"),
         (b"nope", "a value is needed here; see column 1"),
-        (b'{"kind": "prompt", "text": "\x00"}', "written as an escape; see column 29"),
+        (b'{"kind": "prompt", "text": "\x00"}', "must be escaped; see column 29"),
         (b'{"kind": "prompt"}\x00', "nothing may follow the value; see column 19"),
         ('{"kind": "prompt", "text": "ä"} x'.encode(), "see column 33"),
         (b'\xef\xbb\xbf{"kind": "prompt"}', "see column 1"),
         (b'{"kind": "prompt", "text": "\xff"}', "0xff is not UTF-8; see column 29"),
         (b'{"kind": "prompt", "text": "\xed\xa0\x80"}', "not UTF-8; see column 29"),
-        (b'{"kind": "prompt", "text": "\\ud800"}', "half of a character is none; see column 29"),
+        (
+            b'{"kind": "prompt", "text": "\\ud800"}',
+            "lone surrogate (half of a character); see column 29",
+        ),
         (b'{"kind": "prompt", "text": "\\ud800 and more"}', "half of a character"),
-        (b'{"kind": "custom", "type": "t", "payload": {"a": NaN}}', "`NaN` is no value of JSON"),
+        (b'{"kind": "custom", "type": "t", "payload": {"a": NaN}}', "`NaN` is not a JSON value"),
     ],
 )
 def test_what_is_not_json_is_refused_with_its_place(line, message):
@@ -166,7 +169,7 @@ def test_what_is_not_json_is_refused_with_its_place(line, message):
 
 def test_a_key_that_is_there_twice_is_refused_at_every_depth():
     """Two readers could take different ones; only one of them would have been judged."""
-    twice = ("event-duplicate-key", "the key `tool` is there twice")
+    twice = ("event-duplicate-key", "duplicate key `tool`")
 
     assert refused('{"kind": "tool.before", "tool": "ls", "tool": "rm"}') == twice
     assert refused(

@@ -1,1 +1,1 @@
-"""Books × Session × Event → Decision | Needs; pure."""
+"""Books × session × event → decision, or the facts that it needs. Pure."""

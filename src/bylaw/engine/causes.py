@@ -1,7 +1,7 @@
-"""What a decision brings about: the events that its steps cause, each with its chain of rules.
+"""The events that the steps of a decision cause, each with its chain of rules.
 
-The chain is what keeps everything finite: a rule's steps are suppressed on events that it
-caused, and no step may lengthen a chain beyond `MAX_CHAIN`.
+The chain keeps everything finite: the steps of a rule are suppressed on events that it caused, and
+no step may make a chain longer than `MAX_CHAIN`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CAUSING = frozenset(
     {Op.MESSAGE_INSERT, Op.EVENT_EMIT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT}
 )
 
-# The outcome of a step that `too_deep` keeps from being performed.
+# The outcome of a step that is refused because of `too_deep`.
 TOO_DEEP = StepOutcome(
     EffectStatus.REFUSED, {"error": f"a chain of rules has at most {MAX_CHAIN} links"}
 )
@@ -41,25 +41,25 @@ TOO_MANY = StepOutcome(
     EffectStatus.REFUSED, {"error": f"one event causes at most {MAX_CAUSED:,} others"}
 )
 
-# What a plan cannot change; every other fact is gathered anew for the events that it causes.
+# Facts that a plan cannot change. All others are gathered again for the events that it causes.
 _LASTING = ("token_budget", "context_window", "user", "project", "scripts", "disabled")
 
 Caused = TypeVar("Caused", Message, Custom, ToolBefore, HistoryChanged)
 
 
 def too_deep(event: Event, op: Op) -> bool:
-    """Whether a step with this op, of a decision on this event, is refused."""
+    """Whether a step with this op, in a decision on this event, is refused."""
     return op in CAUSING and len(event.cause) >= MAX_CHAIN
 
 
 class Causing:
-    """Counts the steps that cause something in answer to one event, over all links of chains."""
+    """Counts the steps that cause something after one event, over all chains."""
 
     def __init__(self) -> None:
         self._made = 0
 
     def refusal(self, event: Event, op: Op) -> StepOutcome | None:
-        """The outcome of a step that is not performed; any other counts if it causes something."""
+        """Return the outcome of a refused step, or None. Counts steps that cause something."""
         if op not in CAUSING:
             return None
         if too_deep(event, op):
@@ -71,19 +71,19 @@ class Causing:
 
 
 def chain(event: Event, *uids: str) -> tuple[str, ...]:
-    """The cause of an event that these rules caused in answer to another.
+    """Return the cause of an event that these rules caused in answer to another.
 
-    Many rules may deny one call; those that a chain has no room for cannot act on its answer
+    Many rules may deny one call. Those that do not fit into the chain cannot act on its answer
     anyway, since no step is performed there.
     """
     return tuple(dict.fromkeys((*event.cause, *uids)))[:MAX_CHAIN]
 
 
 def caused_event(event: Event, due: Due) -> Message | Custom | ToolBefore | None:
-    """The event that a step causes; of a tool call the one that is judged before it runs.
+    """Return the event that a step causes; for a tool call, the one that is decided first.
 
-    The host knows the other names of a tool and adds them. The `history` event of a compaction
-    and the events of an agent come from outside, with `chain` as their cause.
+    The host adds the other names of a tool, since it knows them. The `history` event of a
+    compaction and the events of an agent come from outside, with `chain` as their cause.
     """
     uid, step = due.plan.uid, due.step
     match step:
@@ -99,10 +99,10 @@ def caused_event(event: Event, due: Due) -> Message | Custom | ToolBefore | None
 
 
 def denial_message(event: Event, decision: Decision) -> Message | None:
-    """The tool's answer to a denied call; it is queued before what the plans cause.
+    """Return the tool's answer to a denied call. It is queued before what the plans cause.
 
-    A halted call has none: the turn ends with the payload. This is no step, so it is never too
-    deep: every call that was judged and denied is answered.
+    A halted call has none: the turn ends with the payload. The answer is not a step, so it is never
+    too deep: every denied call is answered.
     """
     if not isinstance(event, ToolBefore) or decision.verdict is not Verdict.DENY:
         return None
@@ -113,9 +113,9 @@ def denial_message(event: Event, decision: Decision) -> Message | None:
 
 
 def second_round(event: Event, decision: Decision) -> Event | None:
-    """The event to submit again after all plans, without the facts that they may have changed.
+    """Return the event to submit again after all plans, without facts that they may have changed.
 
-    It comes whatever became of the plans: in round 1 the rules of the last round were not asked.
+    It is submitted even if plans failed, because the first round skipped rules of the last one.
     """
     if event.round > 1 or not decision.comes_again:
         return None
@@ -123,8 +123,8 @@ def second_round(event: Event, decision: Decision) -> Event | None:
 
 
 def in_answer(caused: Caused, event: Event, *uids: str) -> Caused:
-    """An event that these rules caused in answer to another."""
-    # The actor is not handed on: a rule did this, and the cause names it.
+    """Return an event as one that these rules caused in answer to another."""
+    # The actor is not copied: a rule did this, and the cause names it.
     lasting = {name: getattr(event.facts, name) for name in _LASTING}
     return replace(
         caused,

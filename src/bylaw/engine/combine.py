@@ -1,4 +1,4 @@
-"""What the rules gave → one decision: the strongest verdict, every reason, plans in order."""
+"""Results of the rules → one decision: the strongest verdict, all reasons, plans in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Gathered(Struct):
-    """Collected while the rules are visited."""
+    """The results that are collected while the rules are visited."""
 
     tracing: bool
     verdict: Verdict = Verdict.ALLOW
@@ -36,17 +36,17 @@ class Gathered(Struct):
     denied: set[tuple[int, str]] = set()
 
     def note(self, rule: Rule, result: TraceResult, detail: str = "") -> None:
-        """One line of the trace; a question has none."""
+        """Add a line to the trace, unless facts are missing: then nothing is traced."""
         if self.tracing and not self.needs:
             self.trace.append(TraceLine(uid=rule.uid, result=result, detail=detail))
 
     def collapse(self, begun: int) -> None:
-        """One reading of a group is over: of rules lowered from one, show the one that applied."""
+        """After a group was read: of the rules lowered from one, trace the one that applied."""
         if self.tracing:
             self.trace[begun:] = collapsed(self.trace[begun:])
 
     def forget_repeats(self, begun: int, told: set[TraceLine]) -> None:
-        """What was told of an earlier line of the same text, but for firings, is no news."""
+        """Drop what an earlier line of the same text already traced, except for firings."""
         news = [
             line
             for line in self.trace[begun:]
@@ -56,16 +56,16 @@ class Gathered(Struct):
         self.trace[begun:] = news
 
     def cut_short(self, dialect: str) -> None:
-        """A group was not read to the end of the text."""
+        """Trace that a group did not read the text completely."""
         uid, detail = built_in_uid(dialect, "lines"), f"only {MAX_LINES:,} lines are read"
         self.trace.append(TraceLine(uid=uid, result=TraceResult.NOT_LIVE, detail=detail))
 
     def need(self, needs: tuple[Need, ...]) -> None:
-        """Facts that have to be gathered before this event can be decided."""
+        """Add facts that must be gathered before this event can be decided."""
         self.needs |= dict.fromkeys(needs)
 
     def take(self, firing: Firing) -> None:
-        """Take over what a rule gave."""
+        """Add the result of a rule."""
         gave_verdict = firing.verdict is not Verdict.ALLOW
         if gave_verdict:
             self._take_verdict(firing)
@@ -74,7 +74,7 @@ class Gathered(Struct):
             self.plans.append(plan)
             self.comes_again = self.comes_again or plan.again
         has_fired = firing.result is TraceResult.FIRED
-        # CM-A14: a rule of which nothing is performed is not used up.
+        # CM-A14: if nothing of a rule is performed, its limits do not count the firing.
         acts = plan is not None and not firing.refused
         if gave_verdict or (has_fired and (acts or firing.rule.last)):
             self.fired.append(firing.rule.uid)
@@ -91,7 +91,7 @@ class Gathered(Struct):
         self.verdict = strongest((self.verdict, firing.verdict))
         group = firing.group
         if group.procedure.quiet_after_deny and self._denied_before(firing):
-            # CM-A37: the policy of the same file has denied; this denial is only traced.
+            # CM-A37: the policy of the same file has denied, so this denial is only traced.
             firing.details.append("already denied")
             return
         self.reasons.append(firing.to_reason())
@@ -101,17 +101,17 @@ class Gathered(Struct):
     def _denied_before(self, firing: Firing) -> bool:
         group = firing.group
         others = {name for book, name in self.denied if book == group.book}
-        # A halt brings the payload that becomes the answer: it is never only traced.
+        # A halt has the payload that becomes the answer, so it is never only traced.
         return firing.verdict is Verdict.DENY and bool(others - {group.name})
 
     def answer(self, session: Session, event: Event) -> Decision | Needs:
-        """The decision, or all facts that are still missing."""
+        """Return the decision, or all facts that are still missing."""
         if self.needs:
             return Needs(tuple(self.needs))
         return self.decision(session, event, tuple(self.trace))
 
     def decision(self, session: Session, event: Event, trace: tuple[TraceLine, ...]) -> Decision:
-        """The decision with this trace."""
+        """Return the decision with this trace."""
         return Decision(
             verdict=self.verdict,
             reasons=tuple(self.reasons),

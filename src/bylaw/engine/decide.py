@@ -1,9 +1,9 @@
 """Books × Session × Event → Decision | Needs: the definition of what Bylaw decides.
 
-One pass over the groups in visiting order, a second one if it turns out late that the event comes
-again: see `_read`. A rule is asked in four steps, live → limits → gates →
-guard, and what was found is written down; when it fires, its verdict, reason and finished steps
-are computed at once. Nothing outside the arguments is read and nothing outside is changed.
+The groups are read once in visiting order, or twice if a late rule asks for another round: see
+`_read`. A rule is checked in four steps, live → limits → gates → guard, and the result is traced.
+When a rule fires, its verdict, reason and finished steps are computed at once. The code reads
+nothing but its arguments and changes nothing outside.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
 
 _NO_VALUES = Match()
-# What a guard says, found out by asking it or known before.
+# The result of a guard, computed or already known.
 Ask: TypeAlias = "Callable[[Rule, View], Match | None]"
 
 
 def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
-    """What the books say about an event, or which facts they must know first."""
+    """Decide an event, or return the facts that are needed first."""
     if is_told_again(session, event):
         return Decision()
     return decide_observed(rules, observe(session, event), event)
 
 
 def decide_observed(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
-    """As `decide`, in a session that has observed the event."""
+    """As `decide`, for a session that has observed the event."""
     bucket = rules.bucket(event)
     if bucket.holding is None:
         return deliberate(rules, observed, event)
     held = bucket.holding(observed, event, max(observed.at, event.at))
     if held < 0 or (held and bucket.writes):
-        return deliberate(rules, observed, event)  # a guard failed, or may change what others see
+        return deliberate(rules, observed, event)  # failed, or may write what others read
     late: tuple[TraceLine, ...] = LateTrace(_trace, bucket, held, observed, event)  # type: ignore[assignment]  # see LateTrace
     if not held and not observed.notices.waiting:
         return Decision(trace=late)
@@ -60,13 +60,13 @@ def decide_observed(rules: RuleSet, observed: Session, event: Event) -> Decision
 
 
 def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
-    """The slow path, rule by rule with a full trace: what the fast path must agree with."""
+    """Decide rule by rule with a full trace: the slow path, with which the fast path must agree."""
     gathered = _read(rules.candidates(event), View.of(observed, event), _ask)
     return gathered.answer(observed, event)
 
 
 def _trace(bucket: Bucket, held: int, observed: Session, event: Event) -> tuple[TraceLine, ...]:
-    """What the slow path would write down; no guard is asked again."""
+    """Compute the trace that the slow path would give, without running guards again."""
     holding = {id(rule) for candidates in bucket.chosen(held) for rule in candidates.rules}
 
     def answer(rule: Rule, _: View) -> Match | None:
@@ -84,9 +84,10 @@ def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, 
 
 
 def _read(groups: Iterable[Candidates], view: View, ask: Ask, *, tracing: bool = True) -> Gathered:
-    """Read all groups; a rule of the last round counts for nothing if this is not the last one.
+    """Read all groups, a second time if the event will be submitted again.
 
-    Whether it is, only those rules say that bring another; they may stand behind it.
+    In that case rules of the last round must have no effect yet. This may turn out only after they
+    were read, so the second pass leaves them out.
     """
     groups = tuple(groups)
     found = _Deliberation(view, ask, Gathered(tracing=tracing))
@@ -99,7 +100,7 @@ def _read(groups: Iterable[Candidates], view: View, ask: Ask, *, tracing: bool =
 
 
 class _Deliberation:
-    """The state of one call: the view, and what was found so far."""
+    """The state of one pass over the groups: the view, and the results so far."""
 
     def __init__(self, view: View, ask: Ask, gathered: Gathered) -> None:
         self.view = view
@@ -113,16 +114,16 @@ class _Deliberation:
 
     @property
     def is_first_of_two(self) -> bool:
-        """Whether it is known by now that the event comes again."""
+        """Whether it is already known that the event is submitted again."""
         return self.gathered.comes_again and self.view.event.round == 1
 
     def read_all(self, groups: Iterable[Candidates]) -> None:
-        """Read groups in their order."""
+        """Read groups in the given order."""
         for candidates in groups:
             self._read_group(candidates)
 
     def _read_group(self, candidates: Candidates) -> None:
-        """Read one group, once or line by line; the first halt ends it."""
+        """Read one group, once or line by line. The first halt ends it."""
         procedure = candidates.group.procedure
         spending = Spending(procedure)
         if not procedure.split_lines:
@@ -144,7 +145,7 @@ class _Deliberation:
     def _read_once(self, candidates: Candidates, spending: Spending) -> None:
         flow = candidates.group.procedure.flow
         begun = len(self.gathered.trace)
-        # Only rules that close the group look at what became of the others.
+        # Only rules that close the group read the results of the others.
         self.visited = [] if candidates.closing else None
         for rule in self._awake(candidates.families) if candidates.families else candidates.rules:
             result = self._consider(rule, candidates, spending)
@@ -157,7 +158,7 @@ class _Deliberation:
         self.gathered.collapse(begun)
 
     def _awake(self, families: tuple[tuple[Rule, ...], ...]) -> Iterator[Rule]:
-        """The rules that have to be asked one by one; a family that is idle gives one line."""
+        """Yield the rules that must be checked. An idle family only gets one line in the trace."""
         for family in families:
             if self._is_idle(family[0]):
                 self.gathered.note(family[0], TraceResult.GUARD_FALSE)
@@ -165,18 +166,18 @@ class _Deliberation:
                 yield from family
 
     def _is_idle(self, rule: Rule) -> bool:
-        """Whether asking the rule and its siblings would find nothing."""
+        """Whether neither the rule nor its siblings can match."""
         if rule.siblings is None or not self._is_live(rule):
             return False
         try:
             return self._lacks(rule.needs) or rule.siblings.is_idle(self.view)
-        except Exception:  # noqa: BLE001 - then each of them is asked, and what fails is told there
+        except Exception:  # noqa: BLE001 - each rule is then checked and reports its failure
             return False
 
     def _consider(
         self, rule: Rule, candidates: Candidates, spending: Spending, *, closing: bool = False
     ) -> TraceResult:
-        """Live → limits → gates → guard, then fire."""
+        """Check live → limits → gates → guard, then fire."""
         if not self._is_live(rule):
             return self._pass_over(rule, TraceResult.NOT_LIVE)
         if rule.limits is not NO_LIMITS and (limit := self._limit(rule)):
@@ -192,7 +193,7 @@ class _Deliberation:
         except GuardError as problem:
             return self._settle(fault(rule, candidates.group, self.view, problem))
         if match is None:
-            if closing:  # asked for every event, it shows only when it fires
+            if closing:  # it is checked at every event, so it is traced only when it fires
                 return TraceResult.GUARD_FALSE
             return self._pass_over(rule, TraceResult.GUARD_FALSE)
         try:
@@ -202,9 +203,9 @@ class _Deliberation:
             return TraceResult.GUARD_FALSE
 
     def _lacks(self, needs: tuple[Need, ...]) -> bool:
-        """Whether facts are missing, all of which are then asked for.
+        """Whether facts are missing. If so, all of them are requested.
 
-        Many rules of one language have the same needs, so that it is looked once.
+        Many rules of one language have the same needs, so the result is kept.
         """
         lacks = self.lacking.get(id(needs))
         if lacks is None:
@@ -237,7 +238,7 @@ class _Deliberation:
 
     def _limit(self, rule: Rule) -> str:
         if rule.limits != NO_LIMITS and rule.uid in self.gathered.fired:
-            return "fired on an earlier line"  # every limit forbids it twice in one event
+            return "fired on an earlier line"  # no limit allows a rule to fire twice in one event
         return limit_in_force(rule, self.view)
 
     def _is_live(self, rule: Rule) -> bool:
@@ -249,7 +250,7 @@ class _Deliberation:
 
 
 def _ask(rule: Rule, view: View) -> Match | None:
-    """What the guard found; an unexpected error of a check is a guard error, never a pass."""
+    """Return what the guard found. An unexpected exception of a check is a guard error."""
     if rule.guard is None:
         return _NO_VALUES
     try:
@@ -267,7 +268,7 @@ def _ask(rule: Rule, view: View) -> Match | None:
 
 
 def _ends_group(rule: Rule, flow: Flow) -> bool:
-    """Whether a rule that fired is the last of its group."""
+    """Whether a rule that fired is the last one of its group."""
     if flow is Flow.FIRST:
         return not rule.goes_on
     return rule.last and flow is Flow.UNTIL_LAST

@@ -1,9 +1,9 @@
-"""A bucket of rules → one function that says which of their guards hold, as bits.
+"""Bucket of rules → one function that returns which of their guards hold, as bits.
 
-Most events concern no rule. The function reads what the guards share once and runs their compiled
-code in a row. Rules whose guards hold are then decided as on the slow path; the others have
-nothing to say but their line in the trace, and that is made when somebody asks. A guard that
-fails, and everything that is no plain guard, is left to the slow path.
+Most events match no rule. The function reads the values that guards share once, and runs their
+compiled code in a row. Rules whose guards hold are then decided as on the slow path. The others
+only add a line to the trace, which is computed when it is needed. A guard that fails, and
+everything that is not a plain guard, is left to the slow path.
 
 Guards that begin with `x == "text"` are looked up by that text instead of being run.
 """
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
     from bylaw.model.vocabulary import Kind
 
-# Below this many guards that look at the same value, asking each is quicker than looking it up.
+# With fewer guards on the same value, running each of them is faster than a lookup.
 MIN_LOOKUP = 4
 
-# Session, event, time → bits in visiting order; negative if the slow path has to say it.
+# Session, event, time → bits in visiting order; negative if the slow path must decide.
 Holding: TypeAlias = "Callable[[Session, Event, int], int]"
 
 
 class Piece(NamedTuple):
-    """One guard as code: definitions before it, the condition, what it reads."""
+    """One guard as code: the definitions before it, the condition, and what it reads."""
 
     definitions: list[str]
     condition: str
@@ -49,7 +49,7 @@ class Piece(NamedTuple):
 
 
 def compile_bucket(groups: tuple[Candidates, ...], kind: Kind) -> Holding | None:
-    """The function for these candidates; None if they are not all plain guards."""
+    """Compile the function for these candidates. None if they are not all plain guards."""
     if any(candidates.closing or candidates.group.procedure.split_lines for candidates in groups):
         return None
     rules = [rule for candidates in groups for rule in candidates.rules]
@@ -67,13 +67,13 @@ def _pieces(rules: Iterable[Rule], kind: Kind) -> list[Piece] | None:
         prefix = readers.setdefault(id(guard.reader), f"v{len(readers)}_")
         try:
             pieces.append(_piece(guard, prefix, kind, 1 << number))
-        except LoadError:  # it was taken as known to load: the slow path says what it means
+        except LoadError:  # unexpected, since the rule did load: the slow path handles it
             return None
     return pieces
 
 
 def _asks_for_facts(rule: Rule) -> bool:
-    """Whether the answer can be a question, which only the slow path asks."""
+    """Whether the rule may need facts, which only the slow path requests."""
     return bool(rule.needs) or any(isinstance(gate, ApprovalGate) for gate in rule.gates)
 
 
@@ -88,7 +88,7 @@ def _piece(guard: ExpressionGuard, prefix: str, kind: Kind, bit: int) -> Piece:
 
 
 def _lookup(guard: ExpressionGuard, prefix: str) -> tuple[str, str] | None:
-    """`(code of x, text)` when the guard can hold only if x equals the text."""
+    """Return `(code of x, text)` if the guard can hold only if x equals the text."""
     first = guard.expression.tree
     if isinstance(first, Logic) and first.op == "and":
         first = first.operands[0]
@@ -101,7 +101,10 @@ def _lookup(guard: ExpressionGuard, prefix: str) -> tuple[str, str] | None:
 
 
 def _is_simple(node: Node) -> bool:
-    """Reading a name or a literal argument of the call seldom fails, and needs no budget."""
+    """Whether this is a name or a literal argument of the call.
+
+    Reading such a value seldom fails and needs no budget.
+    """
     if isinstance(node, Call):
         return node.function in ("arg", "jsonpath") and isinstance(node.args[0], Const)
     return dotted(node) is not None
@@ -115,7 +118,7 @@ def _function(pieces: list[Piece]) -> Holding:
     for number, (value, by_text) in enumerate(tables.items()):
         names[f"table{number}"] = {text: _function(few) for text, few in by_text.items()}
         reads |= _reads_of(value, pieces)
-        # What is no text equals none, and may be no key either.
+        # A value that is not a text equals no text, and may not be hashable.
         body += [f"found = table{number}.get(x) if isinstance(x := {value}, TEXT) else None"]
         body += ["if found is not None: held |= found(s, e, n)"]
     for piece in rest:
@@ -127,7 +130,7 @@ def _function(pieces: list[Piece]) -> Holding:
 
 
 def _tables(pieces: list[Piece]) -> tuple[dict[str, dict[str, list[Piece]]], list[Piece]]:
-    """Guards that can be looked up, by the value they look at; and all others, in order."""
+    """Return the guards that can be looked up, by the value that they compare, and all others."""
     by_value: dict[str, list[Piece]] = defaultdict(list)
     for piece in pieces:
         if piece.looks_up is not None:
@@ -164,5 +167,5 @@ def _compiled(reads: dict[str, str], body: list[str], names: dict[str, Any]) -> 
         ]
     )
     namespace = {**runtime_names(), **names}
-    exec(program_of(source, "<bucket>"), namespace)  # noqa: S102 - as for one expression
+    exec(program_of(source, "<bucket>"), namespace)  # noqa: S102 - code that we generate, as for one expression
     return cast("Holding", namespace["holding"])

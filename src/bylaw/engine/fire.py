@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Firing(Struct, gc=False):
-    """What a rule, or the failure of its guard, gives to the decision."""
+    """What a rule, or the failure of its guard, adds to the decision."""
 
     rule: Rule
     group: OrderedGroup
@@ -35,17 +35,17 @@ class Firing(Struct, gc=False):
     reason: str = ""
     steps: list[Step] = []
     on_error: list[Step] = []
-    # The message that tells of all this, in a language that wants one.
+    # The message that reports all this, if the language has one.
     summary: list[Step] = []
     broken: str = ""
-    # Its plan will be refused at the first step, for the depth of its chain.
+    # The first step of its plan will be refused, because the chain of rules is too long.
     refused: bool = False
-    # Plans of built-in rules that tell of a failure.
+    # Plans of built-in rules that report a failure.
     notes: list[Plan] = []
     details: list[str] = []
 
     def plan(self) -> Plan | None:
-        """The steps as a plan, if there are any."""
+        """Return the steps as a plan, if there are any."""
         steps = (*self.steps, *self.summary)
         if not steps and not self.broken:
             return None
@@ -63,7 +63,7 @@ class Firing(Struct, gc=False):
         )
 
     def to_reason(self) -> Reason:
-        """The reason with the place of the rule."""
+        """Return the reason with the place of the rule."""
         rule = self.rule
         return Reason(
             rule=rule.id,
@@ -76,7 +76,7 @@ class Firing(Struct, gc=False):
 
 
 def fault(rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> Firing:
-    """What a guard error means is up to the procedure."""
+    """Handle a guard error as the procedure says."""
     procedure = group.procedure
     match = _fault_match(rule, problem)
     firing = Firing(rule, group, view.slate, TraceResult.GUARD_ERROR)
@@ -90,7 +90,7 @@ def fault(rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> F
 
 
 def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Spending) -> Firing:
-    """Compute everything that the rule gives, from the view and the match."""
+    """Compute everything that the rule adds to the decision, from the view and the match."""
     firing = Firing(rule, group, view.slate, TraceResult.FIRED)
     if rule.judgement is not None:
         firing.verdict = rule.judgement.verdict
@@ -98,7 +98,7 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
     if rule.uid not in view.event.cause:
         _act(firing, view, match, spending)
         return firing
-    # Invariant 6: a rule never acts on what it caused, but its verdict still counts.
+    # Invariant 6: the steps of a rule never run on an event that it caused. Its verdict counts.
     if rule.plan.steps:
         firing.details.append("steps suppressed: the rule caused this event")
     if firing.verdict is Verdict.ALLOW:
@@ -107,15 +107,15 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
 
 
 def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
-    """Compute the steps, and what that means for the rule."""
+    """Compute the steps, and decide whether the rule has fired."""
     rule = firing.rule
     kept, skipped, spared = _compute_steps(firing, view, match, spending)
     gave = firing.steps or firing.verdict is not Verdict.ALLOW or firing.broken
-    # CM-A10: to end the group is a decision, and no budget keeps a rule from it.
+    # CM-A10: to end the group is a decision, so no budget prevents it.
     fired = gave or rule.last
     firing.refused = bool(view.event.cause) and _is_refused(firing, view)
     if not fired and (skipped or spared):
-        # CM-A14: a rule of which nothing remains has not fired.
+        # CM-A14: a rule whose actions were all dropped has not fired.
         firing.result = TraceResult.BUDGET if skipped else TraceResult.SUPPRESSED
     if rule.plan.summary is not None and (fired or skipped):
         numbers: dict[str, JSON] = {"kept": [*kept], "skipped": [*skipped]}
@@ -125,7 +125,7 @@ def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
 
 
 def _is_refused(firing: Firing, view: View) -> bool:
-    """Whether no step will be performed: one that is refused takes the rest with it."""
+    """Whether no step will be performed: the first is refused, and the rest is dropped with it."""
     drops_rest = firing.rule.plan.on_failure is OnFailure.DROP_REST
     return drops_rest and bool(firing.steps) and too_deep(view.event, firing.steps[0].op)
 
@@ -134,7 +134,7 @@ def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str
     try:
         return made_by(maker.make, view, match)
     except (GuardError, RenderError) as problem:
-        # A verdict stands even if it cannot be put into words.
+        # A verdict counts even if its reason cannot be computed.
         firing.details.append(f"reason failed: {problem.message}")
         return f"rule {firing.rule.id} (its reason could not be written: {problem.message})"
 
@@ -142,9 +142,10 @@ def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str
 def _compute_steps(
     firing: Firing, view: View, match: Match, spending: Spending
 ) -> tuple[list[int], list[int], bool]:
-    """Make the steps, action by action; one that is over the budget is not even made.
+    """Make the steps, action by action. An action over the budget is not computed.
 
-    The numbers of the actions that were kept and of those skipped, and whether one was not needed.
+    Returns the numbers of the actions that were kept and of those skipped, and whether one of them
+    was not needed.
     """
     rule = firing.rule
     in_order = firing.group.procedure.writes is Writes.IN_ORDER
@@ -174,7 +175,7 @@ def _compute_steps(
             spending.refund(maker.op)
         if failed:
             break
-    # A halt has taken back all steps, and with them what they wrote.
+    # A halt has removed all steps, so their writes are undone as well.
     firing.slate = view.slate if in_order and firing.steps else after(before, firing.steps)
     view.slate = before
     if rule.plan.on_error and (firing.steps or firing.broken):
@@ -193,7 +194,7 @@ def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Matc
 
 
 def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | RenderError) -> None:
-    """A step that cannot be computed is a failed step: do now what its failure would do."""
+    """Handle a step that cannot be computed as a failed step, now."""
     rule, procedure = firing.rule, firing.group.procedure
     firing.details.append(f"step {number} failed: {problem.code}: {problem.message}")
     match = _fault_match(rule, problem)
@@ -204,7 +205,7 @@ def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | Re
         firing.verdict = Verdict.HALT
         firing.reason = _fault_reason(procedure, rule, view, match)
     elif rule.plan.on_failure is not OnFailure.DROP_REST or rule.plan.ends_group_on_failure:
-        firing.broken = problem.message  # following the plan does what its failure means
+        firing.broken = problem.message  # `follow` handles the failure
 
 
 def _fault_match(rule: Rule, problem: GuardError | RenderError) -> Match:
@@ -218,7 +219,7 @@ def _fault_reason(procedure: Procedure, rule: Rule, view: View, match: Match) ->
     try:
         return made_by(procedure.fault_reason.make, view, match)
     except (GuardError, RenderError):
-        return plainly  # the verdict stands even if it cannot be put into its language's words
+        return plainly  # the verdict counts even if the language cannot give its reason
 
 
 def _verdict_of_fault(rule: Rule, meaning: GuardFault) -> Verdict:
@@ -231,12 +232,12 @@ def _verdict_of_fault(rule: Rule, meaning: GuardFault) -> Verdict:
 
 
 def _notes(rule: Rule | None, group: OrderedGroup, view: View, match: Match) -> list[Plan]:
-    """The plan of a built-in rule that tells of a failure, unless it caused this very event."""
+    """Return the plan of a built-in rule that reports a failure, unless it caused this event."""
     if rule is None or rule.uid in view.event.cause:
         return []
     try:
         made = [steps_of(maker, group, view, match) for maker in rule.plan.steps]
     except (GuardError, RenderError):
-        return []  # the trace still tells of the failure itself
+        return []  # the trace still shows the failure
     steps = tuple(step for one in made for step in one)
     return [Plan(uid=rule.uid, rule=rule.id, group=group.name, steps=steps)]

@@ -1,4 +1,4 @@
-"""Preconditions of a rule: which of its gates are closed for this event."""
+"""The gates of a rule: which of them are closed for this event."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def closed_gates(rule: Rule, view: View) -> tuple[Gate, ...]:
-    """All closed gates of a rule: more than one may keep it from applying."""
+    """Return all closed gates of a rule, not only the first."""
     return tuple(gate for gate in rule.gates if not is_open(gate, view))
 
 
 def describe(gates: Iterable[Gate]) -> str:
-    """The closed gates as the trace names them."""
+    """Return the names of the closed gates, for the trace."""
     return ", ".join(_NAMES[type(gate)] for gate in gates)
 
 
 def is_open(gate: Gate, view: View) -> bool:
-    """Whether one gate lets the rule apply."""
+    """Whether one gate allows the rule to apply."""
     match gate:
         case EnabledGate(within=within, id=id_):
             return id_ in getattr(view.slate.enabled, within.value)
@@ -44,7 +44,7 @@ def _is_approved(gate: ApprovalGate, view: View) -> bool:
 
 
 def granted_to(gate: ApprovalGate, view: View) -> set[str]:
-    """The authorities that approved; what cannot be known has not been approved."""
+    """Return the authorities that approved; none if the approvals are not available."""
     message_id = message_field(view.event, "msg_id")
     try:
         approvals = view.fact(Need(NeedName.APPROVALS, str(message_id)))

@@ -1,7 +1,7 @@
-"""Books → the few rules that can have anything to do with an event, in the order of visiting.
+"""Books → the few rules that can match an event, in visiting order.
 
-The index is by kind, status, round and tool; patterns of paths have an index of their own. So the
-cost of an event does not grow with rules that are about something else.
+The index is by kind, status, round and tool. Path patterns have their own index. So the cost of an
+event does not grow with the number of rules about other things.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bylaw.model.procedure import Book, Group, Procedure
 
-# An event brings its own names; what they select is kept for this many different ones.
+# Events may have any tool names, so selections are kept for at most this many keys.
 MAX_BUCKETS = 1_024
 
 # Class of the event (quicker to hash than its kind), status, round, tools.
@@ -35,7 +35,7 @@ Key = tuple[type[Common], CallStatus | None, int, tuple[str, ...]]
 
 
 class OrderedGroup(Struct, frozen=True):
-    """A group with its rules in the order of visiting, and the book it belongs to."""
+    """A group with its rules in visiting order, and its book."""
 
     name: str
     dialect: str
@@ -45,18 +45,18 @@ class OrderedGroup(Struct, frozen=True):
 
 
 class Candidates(Struct, frozen=True):
-    """The rules of one group that an event can concern."""
+    """The rules of one group that an event can match."""
 
     group: OrderedGroup
     rules: tuple[Rule, ...]
     closing: tuple[Rule, ...]
-    # Where lines have keys: the rules of each.
+    # If lines have keys: the rules by key.
     by_key: Mapping[str, tuple[Rule, ...]] | None = None
-    # The fast path, where rules have siblings: the same rules, those of one family together.
+    # For the fast path, if rules have siblings: the same rules, grouped by family.
     families: tuple[tuple[Rule, ...], ...] = ()
 
     def of_line(self, line: str) -> Candidates:
-        """The candidates for one line of the text."""
+        """Return the candidates for one line of the text."""
         key_of = self.group.procedure.line_key
         if key_of is None or self.by_key is None:
             return self
@@ -64,21 +64,21 @@ class Candidates(Struct, frozen=True):
 
 
 class Bucket(Struct):
-    """All candidates for events that look alike to the index, in visiting order."""
+    """All candidates for events that have the same key in the index, in visiting order."""
 
     groups: tuple[Candidates, ...]
-    # Whether more has to be looked at than the index knows: paths, changes, command types.
+    # Whether paths, changes or command types must be checked, which the key does not cover.
     is_filtered: bool
-    # Whether a rule of it can change what the guards of later rules read.
+    # Whether one of its rules can change what the guards of later rules read.
     writes: bool
-    # Whether a limit or a gate can keep a rule of it from firing.
+    # Whether a limit or a gate can prevent one of its rules from firing.
     holds_back: bool
     # The fast path: which guards hold, as bits in visiting order; see `fast`.
     holding: Holding | None = None
     _chosen: dict[int, tuple[Candidates, ...]] = field(default_factory=dict)
 
     def chosen(self, held: int) -> tuple[Candidates, ...]:
-        """The candidates of which the bit is set."""
+        """Return the candidates whose bit is set."""
         found = self._chosen.get(held)
         if found is None:
             if len(self._chosen) >= MAX_BUCKETS:
@@ -88,7 +88,7 @@ class Bucket(Struct):
 
 
 class RuleSet:
-    """Books made ready for deciding."""
+    """Books prepared for decisions."""
 
     def __init__(self, books: Iterable[Book], *, fast: bool = True) -> None:
         self.books = tuple(sorted(books, key=lambda book: (book.dialect, book.path)))
@@ -99,13 +99,13 @@ class RuleSet:
         self._buckets: dict[Key, Bucket] = {}
 
     def rules(self) -> Iterable[Rule]:
-        """Every rule of every book, built-in closing rules included."""
+        """Yield every rule of every book, including built-in closing rules."""
         for group in self._groups:
             yield from group.rules
             yield from group.procedure.closing
 
     def bucket(self, event: Event) -> Bucket:
-        """The candidates as far as the index knows; see `candidates`."""
+        """Return the candidates by the key of an event, before filtering; see `candidates`."""
         key = self._key(event)
         found = self._buckets.get(key)
         if found is None:
@@ -115,7 +115,7 @@ class RuleSet:
         return found
 
     def candidates(self, event: Event) -> tuple[Candidates, ...]:
-        """The rules that the event can concern, in visiting order."""
+        """Return the rules that the event can match, in visiting order."""
         bucket = self.bucket(event)
         if not bucket.is_filtered:
             return bucket.groups
@@ -130,7 +130,7 @@ class RuleSet:
         return event.__class__, None, event.round, ()
 
     def _names(self, event: ToolBefore | ToolAfter) -> tuple[str, ...]:
-        """The names of the tool that rules speak of."""
+        """Return those names of the tool that rules mention."""
         if event.also:
             return tuple(sorted({event.tool, *event.also} & self._tools))
         return (event.tool,) if event.tool in self._tools else ()
@@ -201,7 +201,7 @@ def _by_key(procedure: Procedure, rules: tuple[Rule, ...]) -> Mapping[str, tuple
 
 
 def _families(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], ...]:
-    """Rules in their order, siblings together; nothing where there are none."""
+    """Return the rules in their order, grouped by siblings. Empty if no rule has siblings."""
     if all(rule.siblings is None for rule in rules):
         return ()
     found: list[list[Rule]] = []
@@ -252,7 +252,7 @@ class _PathFilters:
         self._index = PathIndex(patterns) if patterns else None
 
     def hits(self, event: Event) -> list[frozenset[int]]:
-        """For each set of paths of the event, which patterns match one of them."""
+        """Return, for each set of paths of the event, which patterns match one of them."""
         if self._index is None:
             return []
         return [
@@ -266,9 +266,10 @@ class _PathFilters:
 
 
 def _path_sets(event: Event) -> list[tuple[str, ...]]:
-    """A rename is about either of its names (LD-A05), a message about all its targets (LD-A08).
+    """Return the sets of paths of an event: a pattern must match one path of each set.
 
-    What names nothing in the repository matches no pattern.
+    A rename matches by either of its names (LD-A05), a message only with all its targets (LD-A08).
+    A path that names nothing in the repository matches no pattern.
     """
     if isinstance(event, File):
         names, literal = (event.path, event.old_path), event.facts.literal

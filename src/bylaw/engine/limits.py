@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def limit_in_force(rule: Rule, view: View) -> str:
-    """Which limit keeps the rule from firing now, or nothing."""
+    """Return the limit that prevents the rule from firing now, or an empty text."""
     limits = rule.limits
     last = view.session.firings.get(rule.uid)
     if last is None:
         return ""
     if limits.once:
         return "once"
-    # CM-A15: N turns without firing, the turn of the firing not counted among them.
+    # CM-A15: N turns without firing, not counting the turn of the firing itself.
     if limits.cooldown_turns and view.session.turn - last.turn <= limits.cooldown_turns:
         return f"cooldown_turns={limits.cooldown_turns}"
     if limits.cooldown_ms and view.now - last.at < limits.cooldown_ms:
@@ -29,7 +29,7 @@ def limit_in_force(rule: Rule, view: View) -> str:
 
 
 class Spending:
-    """The actions that the rules of a group may still take for this event."""
+    """The actions that the rules of a group can still take for this event."""
 
     __slots__ = ("actions", "calls")
 
@@ -38,7 +38,7 @@ class Spending:
         self.calls = procedure.call_budget
 
     def charge(self, op: Op) -> str:
-        """One action more; or the budget that has no room for it, which then is not charged."""
+        """Charge one action. If a budget is used up, charge nothing and return the reason."""
         if self.actions == 0:
             return "over budget"
         if op is Op.TOOL_CALL:
@@ -51,7 +51,7 @@ class Spending:
         return ""
 
     def refund(self, op: Op) -> None:
-        """An action that was charged came to nothing."""
+        """Undo the charge of an action that gave no steps."""
         if self.actions is not None:
             self.actions += 1
         if op is Op.TOOL_CALL and self.calls is not None:

@@ -1,4 +1,4 @@
-"""The text of an event → the lines that a group reads one by one."""
+"""Text of an event → its lines, for groups that are read line by line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
     from bylaw.model.event import Event
 
-# Far more commands than anyone writes; what lies behind is prose, and the trace says so.
+# Far more than the commands of any text. The rest is not read, and the trace says so.
 MAX_LINES = 10_000
 
 _LINE = re.compile(r"[^\n]+")
 
 
 def lines_of(event: Event) -> Iterator[str]:
-    """The lines that are not blank, one at a time: a text may have very many."""
+    """Yield the lines that are not blank. A text may have very many, so there is no list."""
     for found in _LINE.finditer(getattr(event, "text", "")):
         line = found[0].removesuffix("\r")
         if line and not line.isspace():

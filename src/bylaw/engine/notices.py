@@ -1,4 +1,4 @@
-"""Notices that are due → plans that bring them, most important first (TR-A23)."""
+"""Notices that are due → plans that deliver them, most important first (TR-A23)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
 
 _POINTS = {DeliverAt.TURN_START: Kind.TURN_START, DeliverAt.AFTER_TOOL: Kind.TOOL_AFTER}
-# These only tell what became of something: were notices to leave with them, one that a host
-# cannot bring would be tried for ever, each time with the event that says so.
+# These only report results. If they delivered notices, a notice that a host cannot deliver would be
+# tried again with each event that reports its failure, without end.
 _NO_POINTS = frozenset({Kind.EFFECT, Kind.HISTORY, Kind.APPROVAL, Kind.RULES})
 _RANK = {priority: rank for rank, priority in enumerate(reversed(Priority))}
 
 
 def deliveries(session: Session, event: Event, plans: Sequence[Plan]) -> list[Plan]:
-    """A plan for each notice that is due now, those that this event's rules made included."""
+    """Return a plan for each notice that is due now, including those from this event's rules."""
     waiting = [*session.notices.waiting, *_made(session, plans)]
     if not waiting or event.round > 1 or not event.by_main_agent:
         return []
@@ -56,7 +56,7 @@ def _made(session: Session, plans: Sequence[Plan]) -> list[Notice]:
 
 def _is_due(notice: Notice, event: Event) -> bool:
     if isinstance(event, ToolAfter) and event.status in NEVER_HAPPENED:
-        return False  # there is no result that it could follow
+        return False  # there is no result to deliver it with
     point = _POINTS.get(notice.deliver_at)
     return point is event.kind or (point is None and event.kind not in _NO_POINTS)
 

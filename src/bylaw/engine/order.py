@@ -1,4 +1,4 @@
-"""Rules of a group → the order in which they are visited, by the keys of their Procedure."""
+"""Rules of a group → the order in which they are visited, by the sort keys of its procedure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEYS: dict[SortKey, Callable[[Rule], object]] = {
 
 
 def in_order(group: Group) -> tuple[Rule, ...]:
-    """The rules as they are visited; rules lowered from one written rule stay together."""
+    """Return the rules in visiting order. Rules lowered from one written rule stay together."""
     keys = [_KEYS[key] for key in group.procedure.order]
 
     def sort_key(rule: Rule) -> tuple[object, ...]:

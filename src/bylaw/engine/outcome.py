@@ -1,7 +1,7 @@
 """Outcomes of steps, and how they replace the references in the texts of later steps.
 
-A text is filled in once and is plain from then on: what an outcome brings is never read again,
-whatever it looks like.
+A text is filled in once and is plain from then on: text from an outcome is never searched for
+references.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bylaw.model.effects import Step, Text
 
-# A result may be long and may be referred to often; longer texts are cut and end in CUT.
+# A result may be long and may be used often. Longer texts are cut and end in CUT.
 MAX_FILLED_CHARS = 1_000_000
 CUT = "…"
 
@@ -37,8 +37,8 @@ CUT = "…"
 class StepOutcome(Struct, frozen=True, forbid_unknown_fields=True):
     """How a step ended, with the `result` of its `effect` event.
 
-    A result that is an object says its parts by name (`error`, `exit_code`, `result`, `count`);
-    any other is the error of a step that failed and the result of one that did not.
+    A result that is an object has its parts by name (`error`, `exit_code`, `result`, `count`). Any
+    other is the error of a step that failed, or the result of one that did not.
     """
 
     status: EffectStatus
@@ -46,33 +46,33 @@ class StepOutcome(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def failed(self) -> bool:
-        """Only ok is no failure.
+        """Whether the status is anything but ok.
 
-        What a host cannot carry out was not done either: a command must not run without the
-        lock before it, nor an entry pass without its command.
+        A step that a host cannot carry out was not done: a command must not run without the lock
+        before it, and an entry must not pass without its command.
         """
         return self.status is not EffectStatus.OK
 
     def says(self, part: OutcomePart) -> JSON:
-        """One part, or None when this outcome does not have it."""
+        """Return one part, or None if this outcome does not have it."""
         if isinstance(self.result, dict):
             said = self.result.get(part.value)
         else:
             whole = OutcomePart.ERROR if self.failed else OutcomePart.RESULT
             said = self.result if part is whole else None
         if said is None and part is OutcomePart.ERROR and self.failed:
-            return self.status.value  # no failure goes without a word
+            return self.status.value  # every failure has an error text
         return said
 
 
 DONE = StepOutcome(EffectStatus.OK)
 
-# The outcome of a step that had started when its process died: it is never begun again.
+# The outcome of a step that had started when its process died. It is never started again.
 INTERRUPTED = StepOutcome(EffectStatus.FAILED, {"error": "interrupted"})
 
 
 def fill(step: Step, outcomes: Sequence[StepOutcome]) -> Step:
-    """The step with plain texts; the outcomes are those of its plan, oldest first."""
+    """Return the step with plain texts. The outcomes are those of its plan, oldest first."""
     match step:
         case MessageInsert() | BusWrite() | ApprovalRequest() | OutputReplace():
             return replace(step, text=fill_text(step.text, outcomes))
@@ -84,7 +84,7 @@ def fill(step: Step, outcomes: Sequence[StepOutcome]) -> Step:
 
 
 def fill_text(text: Text, outcomes: Sequence[StepOutcome]) -> str:
-    """A text with the parts that it refers to; a part that no outcome has is empty."""
+    """Return a text with its references filled in. A part that no outcome has is empty."""
     if isinstance(text, str):
         return text
     pieces = (text,) if isinstance(text, Outcome) else text
@@ -93,7 +93,7 @@ def fill_text(text: Text, outcomes: Sequence[StepOutcome]) -> str:
 
 
 def _newest(part: OutcomePart, outcomes: Sequence[StepOutcome]) -> str:
-    # The newest that has this part: a lock released in between hides no exit code.
+    # The newest that has this part: releasing a lock in between must not hide an exit code.
     said = (outcome.says(part) for outcome in reversed(outcomes))
     return next((as_text(value) for value in said if value is not None), "")
 

@@ -1,7 +1,7 @@
-"""A decision and the outcomes so far give the step that is due: plans are followed, not done.
+"""Decision and outcomes so far → the step that is due. Plans are followed here, not performed.
 
-Whoever performs steps asks for the next one and tells how it ended. Everything that depends on
-failures is settled here, so a performer decides nothing.
+The runtime performs each step and returns its outcome. Everything that depends on failures is
+decided here, so the runtime decides nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Due(Struct, frozen=True):
-    """The step to perform now, its texts filled in, and the plan that it stands in."""
+    """The step to perform now, with its texts filled in, and its plan."""
 
     number: int
     plan: Plan
@@ -32,20 +32,20 @@ class Due(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """A plan that failed, and the outcome that failed it."""
+    """A plan that failed, and the outcome that made it fail."""
 
     plan: Plan
     outcome: StepOutcome
 
 
 class Ending(Struct, frozen=True):
-    """Nothing is due any more; `failures` are in the order of the plans."""
+    """No more steps are due. `failures` are in the order of the plans."""
 
     failures: tuple[Failure, ...] = ()
 
     @property
     def halted(self) -> Failure | None:
-        """The failure that stopped everything behind it: the answer is then halt."""
+        """The failure that stopped everything after it. The answer is then halt."""
         halts = (f for f in self.failures if f.plan.on_failure is OnFailure.HALT)
         return next(halts, None)
 
@@ -58,7 +58,7 @@ _Followed: TypeAlias = Generator[Due, StepOutcome, StepOutcome | None]
 
 
 def next_step(decision: Decision, outcomes: Outcomes = NO_OUTCOMES) -> Due | Ending:
-    """What is due after these outcomes, by number of step."""
+    """Return the step that is due after these outcomes, which are by step number."""
     try:
         return next(follow(decision, outcomes))
     except StopIteration as end:
@@ -67,9 +67,9 @@ def next_step(decision: Decision, outcomes: Outcomes = NO_OUTCOMES) -> Due | End
 
 
 def follow(decision: Decision, outcomes: Outcomes = NO_OUTCOMES) -> Following:
-    """Yield each due step, be sent its outcome, return the ending.
+    """Yield each due step, receive its outcome, return the ending.
 
-    Steps with an outcome from before are not yielded again: so a plan goes on after a crash.
+    Steps with an earlier outcome are not yielded again, so a plan can continue after a crash.
     """
     failures: list[Failure] = []
     ended: set[str] = set()
@@ -110,10 +110,10 @@ def _follow_plan(
 def _go_on_beside(
     plan: Plan, steps: NumberedSteps, known: list[StepOutcome], outcomes: Outcomes
 ) -> Generator[Due, StepOutcome, None]:
-    """Perform what is one piece of work with the first of these steps, which failed.
+    """Perform the runs that belong to the same entry as the first of these steps, which failed.
 
-    The runs for one entry go side by side: one that fails keeps no other from taking place. What
-    was interrupted is not gone on with: nobody knows which of them took place.
+    The runs for one entry are independent: one that fails does not prevent the others. After an
+    interruption no other run starts, because it is unknown which of them took place.
     """
     if plan.on_failure is not OnFailure.MARK_ENTRY or not _is_run(steps[0]):
         return
@@ -130,15 +130,15 @@ def _is_run(one: tuple[int, Step]) -> bool:
 def _recover(
     plan: Plan, steps: NumberedSteps, known: Sequence[StepOutcome], outcomes: Outcomes
 ) -> Generator[Due, StepOutcome, None]:
-    # Each is tried once and stops no other. All tell of the failure, not of one another, so
-    # their own outcomes are not put with the known ones.
+    # Each is tried once, and its failure does not stop the others. All report the first failure,
+    # not each other's, so their own outcomes are not added to the known ones.
     for number, step in steps:
         yield from _perform(Due(number, plan, fill(step, known)), outcomes)
 
 
 def _marks(plan: Plan, dropped: NumberedSteps) -> NumberedSteps:
     # An entry that the plan would have passed is written as failed, under the same number. Other
-    # entries are dropped with the rest: one that waits for a promise is never failed.
+    # entries are dropped with the rest: an entry that waits for a promise never fails.
     if plan.on_failure is not OnFailure.MARK_ENTRY:
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""What rules bring to make steps and reasons → what they really make, checked."""
+"""Call the makers of steps and reasons, and check what they make."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Made = TypeVar("Made")
 
 
 def steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) -> tuple[Step, ...]:
-    """The steps of a maker, if they are what it declared and may write where they write.
+    """Return the steps of a maker. Checks their ops and the variables that they write.
 
-    What an action does comes first; messages behind it may tell of it.
+    The steps of the action itself come first. Messages after them may report it.
     """
     try:
         made = tuple(maker.make(view, match))
@@ -39,7 +39,7 @@ def steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) ->
     expected: tuple[Op, ...] = (maker.op,)
     for step in made:
         if getattr(step, "op", None) not in expected:
-            message = f"what was declared as {maker.op} is something else"
+            message = f"step does not match its declared type `{maker.op}`"
             raise RenderError(GUARD_CRASH.name, message)
         if isinstance(step, StateSet):
             _check_write(step, group)
@@ -48,7 +48,10 @@ def steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) ->
 
 
 def _check_write(step: StateSet, group: OrderedGroup) -> None:
-    """A language writes to its own variables, and what JSON can say: else no record is exact."""
+    """Check that a step writes a variable of its own language, and a value that JSON can hold.
+
+    Other values could not be recorded exactly.
+    """
     if not is_finite(step.value):
         raise RenderError(VALUE_NOT_FINITE.name, f"`{step.name}` would not be a finite number")
     if not belongs_to(step.space, group.dialect):
@@ -57,7 +60,7 @@ def _check_write(step: StateSet, group: OrderedGroup) -> None:
 
 
 def made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> Made:
-    """What a maker gives; one that breaks has failed, as a check that breaks has."""
+    """Call a maker. An unexpected exception means that it failed, as it does for a check."""
     try:
         return make(view, match)
     except (GuardError, RenderError, MissingFact):
@@ -71,7 +74,7 @@ def _crash(problem: Exception) -> RenderError:
 
 
 def after(slate: Slate, steps: Iterable[Step]) -> Slate:
-    """The slate once these steps have written to it."""
+    """Return the slate after these steps."""
     for step in steps:
         slate = slate.after(step)
     return slate

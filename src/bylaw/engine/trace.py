@@ -1,4 +1,4 @@
-"""The trace of a decision: one line a rule, made late where nobody may ask for it."""
+"""The trace of a decision: one line per rule, computed late if it may not be needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.session import Session
 
-# Of several rules that were lowered from one written rule, the trace shows the one that applied.
+# Of rules that were lowered from one written rule, the trace shows the result latest in this list.
 _TELLING = [
     TraceResult.NOT_LIVE,
     TraceResult.GUARD_FALSE,
@@ -30,7 +30,7 @@ _RANK = {result: rank for rank, result in enumerate(_TELLING)}
 
 
 def collapsed(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
-    """Adjacent lines of one uid become the most telling of them."""
+    """Reduce adjacent lines of one uid to the one that says most."""
     kept: list[TraceLine] = []
     for line in lines:
         if kept and kept[-1].uid == line.uid:
@@ -42,14 +42,14 @@ def collapsed(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
 
 
 class LateTrace(Struct, eq=False, gc=False):
-    """A trace that is made when somebody looks at it, and reads as a tuple does.
+    """A trace that is computed when it is first read. It behaves like a tuple.
 
-    Whoever hands a decision out of the process of deciding makes a real tuple of it.
+    Code that passes a decision on to others makes a real tuple of it.
     """
 
     make: Callable[[Bucket, int, Session, Event], tuple[TraceLine, ...]]
     bucket: Bucket
-    # Which guards held, as bits: their rules have fired, or something kept them from firing.
+    # Which guards held, as bits. Their rules fired, unless a limit or a gate prevented it.
     held: int
     session: Session
     event: Event

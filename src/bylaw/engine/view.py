@@ -1,4 +1,4 @@
-"""What rules may read while one event is decided, and how they ask for a fact that is missing."""
+"""What rules can read while one event is decided, and how they request a missing fact."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
 
 
-# Among `facts.unknown`: facts were gathered as often as is allowed, and nothing more will be.
+# In `facts.unknown`: facts were gathered as often as is allowed, so no more will be gathered.
 NO_MORE_FACTS = "*"
 
 
-class MissingFact(Exception):  # noqa: N818 - a question, not an error: decide answers with Needs
-    """A fact has to be gathered before this rule can be judged."""
+class MissingFact(Exception):  # noqa: N818 - not an error: `decide` then returns Needs
+    """A fact must be gathered before this rule can be decided."""
 
     def __init__(self, needs: tuple[Need, ...]) -> None:
         super().__init__(needs)
@@ -31,43 +31,46 @@ class MissingFact(Exception):  # noqa: N818 - a question, not an error: decide a
 
 
 class View(Struct):
-    """The event, the session as it stood when the event began, and the slate as it stands now."""
+    """The event, the session at the start of the event, and the current slate."""
 
     session: Session
     event: Event
     slate: Slate
     now: int
-    # In a group that is read line by line: the line of the text.
+    # The current line, in a group that is read line by line.
     line: str = ""
     visited: list[Visited] = []
 
     @classmethod
     def of(cls, session: Session, event: Event) -> Self:
-        """The view of an event as it begins."""
+        """Return the view at the start of an event."""
         return cls(session, event, session.slate, max(session.at, event.at))
 
     def fact(self, need: Need) -> object:
-        """A fact of the event; MissingFact if nobody gathered it, GuardError if nobody can."""
+        """Return a fact of the event.
+
+        Raises MissingFact if it was not gathered, GuardError if it is not available.
+        """
         found = _READERS[need.name](self.event.facts, need.key)
         if found is not UNSET:
             return found
         raise self.missing((need,))
 
     def lacking(self, needs: tuple[Need, ...]) -> tuple[Need, ...]:
-        """Those of these facts that nobody gathered."""
+        """Return those of these facts that were not gathered."""
         facts = self.event.facts
         return tuple(one for one in needs if _READERS[one.name](facts, one.key) is UNSET)
 
     def missing(self, needs: tuple[Need, ...]) -> MissingFact | GuardError:
-        """The question for facts, or why it makes no sense to ask."""
+        """Return the request for facts, or the error if requesting them is useless."""
         unknown = self.event.facts.unknown
         for need in needs:
             if f"{need.name}:{need.key}" in unknown:
-                message = f"the fact `{need.name}` of `{need.key}` cannot be had"
+                message = f"fact `{need.name}` for `{need.key}` is not available"
                 return GuardError(FACT_UNKNOWN.name, message)
         if NO_MORE_FACTS in unknown:
-            wanted = ", ".join(f"`{need.name}` of `{need.key}`" for need in needs)
-            return GuardError(FACT_MISSING.name, f"gathering has ended, and {wanted} is missing")
+            wanted = ", ".join(f"`{need.name}` for `{need.key}`" for need in needs)
+            return GuardError(FACT_MISSING.name, f"gathering has ended without {wanted}")
         return MissingFact(needs)
 
 
@@ -77,7 +80,7 @@ def _read_changes(facts: object, key: str) -> object:
 
 def _read_entry(facts: object, key: str) -> object:
     entries = getattr(facts, "entries", UNSET)
-    # Open ones are asked for first, so that they are among any entries at all.
+    # Open entries are gathered first, so if there are any entries, the open ones are included.
     if entries is UNSET or key == OPEN_ENTRIES:
         return entries
     return entries.get(key, UNSET)

@@ -1,1 +1,1 @@
-"""The nouns: plain frozen values that every other layer speaks of. No I/O."""
+"""The nouns: plain frozen values that all other layers use. No I/O."""

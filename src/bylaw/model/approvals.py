@@ -1,4 +1,4 @@
-"""How many approvals a gate wants of a message, and whose there are."""
+"""How many approvals a gate needs for a message, and which authorities gave one."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from bylaw.model.rule import ApprovalGate
     from bylaw.model.values import JSON
 
-# How many different authorities have to approve.
+# How many different authorities must approve.
 NEEDED = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
 
 
 def message_field(event: Event, name: str) -> JSON:
-    """A field of the bus message; a message of another shape has none."""
+    """Return a field of the bus message, or None if there is no such field."""
     message = event.message if isinstance(event, Bus) else None
     return message.get(name) if isinstance(message, dict) else None
 
 
 def needed_approvals(gate: ApprovalGate, event: Event) -> int:
-    """A message may ask for an approval that its rule does not want, never for less (LD-A12)."""
+    """Return how many approvals are needed. A message can ask for one, never for less (LD-A12)."""
     asked = message_field(event, "requires_approval") is True
     return max(NEEDED.get(gate.mode, 0), int(asked))
 
 
 def granted_by(gate: ApprovalGate, event: Event, approvals: Iterable[Approval]) -> set[str]:
-    """The listed authorities whose approval is of this message, as it is now."""
+    """Return the listed authorities that approved the message in its present version."""
     message_id, category = message_field(event, "msg_id"), message_field(event, "category")
     digest = event.digest if isinstance(event, Bus) else ""
     return {

@@ -1,4 +1,4 @@
-"""Tool calls as guards and quotas read them: counters, calls under way, the newest calls."""
+"""Tool calls as guards and quotas read them: counters, running calls, the newest calls."""
 
 from collections.abc import Mapping
 from typing import Self, TypeVar
@@ -11,8 +11,8 @@ from bylaw.model.values import JSON, size_of
 from bylaw.model.vocabulary import CallStatus
 from bylaw.model.window import WINDOW_CHARS, appended
 
-# Far more than run side by side. When a host never says how calls end, the oldest counts as
-# a call, as it would at the end of its turn.
+# Far more than run in parallel. If a host never reports how calls end, the oldest is counted, as at
+# the end of its turn.
 MAX_PENDING = 256
 
 MAX_LATE_RESULT = 4_096
@@ -22,26 +22,26 @@ NEVER_HAPPENED = (CallStatus.DENIED, CallStatus.CANCELLED)
 
 
 class Tally(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Calls in the session, the turn of the last one, and how many that turn had."""
+    """The calls in the session, the turn of the last one, and the number of calls in that turn."""
 
     count: int = 0
     last_turn: int = 0
     in_last_turn: int = 0
 
     def add(self, turn: int) -> Self:
-        """One call more, in this turn."""
+        """Count one call in this turn."""
         in_turn = self.in_turn(turn) + 1
         return replace(self, count=self.count + 1, last_turn=turn, in_last_turn=in_turn)
 
     def in_turn(self, turn: int) -> int:
-        """Calls in the turn that is running."""
+        """The number of calls in this turn."""
         return self.in_last_turn if self.last_turn == turn else 0
 
 
 class PendingCall(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A call that was let through and has not ended."""
+    """A call that was allowed and has not ended."""
 
     tool: str
     also: tuple[str, ...] = ()
@@ -51,16 +51,16 @@ class PendingCall(
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name under which the call counts, each once."""
+        """Every name under which the call is counted, each once."""
         return tuple(dict.fromkeys((self.tool, *self.also)))
 
     def is_of(self, event: ToolBefore | ToolAfter) -> bool:
-        """By call id; a host without ids is matched by tool."""
+        """Whether an event is about this call: by call id, or by tool if the host has no ids."""
         return self.call == event.call and (bool(self.call) or self.tool == event.tool)
 
 
 class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A call in the window; `success` is null while nobody knows how it ended."""
+    """A call in the window. `success` is null while its outcome is unknown."""
 
     name: str
     arguments: dict[str, JSON] = {}
@@ -72,11 +72,11 @@ class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     also: tuple[str, ...] = ()
 
     def without_text(self) -> Self:
-        """That the call took place, and how it ended."""
+        """The same call without arguments and result."""
         return replace(self, arguments={}, result=None, chars=0)
 
     def awaits(self, event: ToolAfter) -> bool:
-        """Counted at the end of its turn, and this says how it really ended."""
+        """Whether the call was counted at the end of its turn, and this event is its real end."""
         return (
             self.success is None
             and self.call == event.call
@@ -85,7 +85,7 @@ class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 
 class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All calls of the session, those of subagents included."""
+    """All calls of the session, including those of subagents."""
 
     by_name: Mapping[str, Tally] = {}
     all: Tally = Tally()
@@ -94,22 +94,22 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     total_failures: int = 0
     pending: tuple[PendingCall, ...] = ()
     tools: tuple[ToolUse, ...] = ()
-    # Of the calls in the window, see `window.appended`.
+    # Characters of the calls in the window, see `appended`.
     chars: int = 0
 
     def tally(self, name: str) -> Tally:
-        """The counters of one name."""
+        """Return the counters of one name."""
         return self.by_name.get(name, Tally())
 
     def pending_of(self, name: str) -> int:
-        """How many calls of this name are under way."""
+        """Return the number of running calls of this name."""
         return sum(name in call.names for call in self.pending)
 
     def begin(self, event: ToolBefore, at: int, turn: int) -> Self:
-        """A call is under way until its `tool.after`."""
+        """Add a running call. It runs until its `tool.after`."""
         args = event.args if size_of(event.args) <= WINDOW_CHARS else {}
         call = PendingCall(tool=event.tool, also=event.also, args=args, call=event.call, at=at)
-        # A host that announces a call twice, under one id, still makes one call.
+        # A call that a host announces twice, under one id, is one call.
         announced = bool(call.call) and any(
             (old.call, old.tool) == (call.call, call.tool) for old in self.pending
         )
@@ -119,14 +119,14 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return replace(before, pending=(*before.pending, call))
 
     def drop(self, event: ToolBefore | ToolAfter) -> Self:
-        """The call is no longer under way."""
+        """Remove a running call."""
         for place, call in enumerate(self.pending):
             if call.is_of(event):
                 return replace(self, pending=self.pending[:place] + self.pending[place + 1 :])
         return self
 
     def end(self, event: ToolAfter, at: int, turn: int) -> Self:
-        """A call has ended: count it, unless it never happened or was counted before."""
+        """Count a call that has ended, unless it never ran or was counted before."""
         begun = next((call for call in self.pending if call.is_of(event)), None)
         if event.status in NEVER_HAPPENED:
             return self.drop(event)
@@ -148,7 +148,7 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return _count_ending(_count(self.drop(event), names, use, turn), event, names)
 
     def has_ended(self, event: ToolAfter) -> bool:
-        """Whether it was told before how this very call ended; a call ends once (TR-037)."""
+        """Whether the end of this call was already reported. A call ends once (TR-037)."""
         if not event.call or any(call.is_of(event) for call in self.pending):
             return False
         return any(
@@ -157,7 +157,7 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
 
     def end_turn(self, turn: int) -> Self:
-        """What is still under way when its turn ends counts as a call."""
+        """Count all calls that still run when their turn ends."""
         calls = self
         while calls.pending:
             calls = _count_oldest(calls, turn)
@@ -205,7 +205,7 @@ def _one_more(counts: Mapping[str, int], names: tuple[str, ...]) -> dict[str, in
 
 def _fill_in(calls: _Calls, place: int, event: ToolAfter) -> _Calls:
     success = event.status is CallStatus.OK
-    # The room for it was counted when the call was: a large result is not kept.
+    # The size was fixed when the call was counted, so a large result is not kept.
     result = event.result if size_of(event.result) <= MAX_LATE_RESULT else None
     ended = replace(calls.tools[place], result=result, success=success)
     tools = (*calls.tools[:place], ended, *calls.tools[place + 1 :])

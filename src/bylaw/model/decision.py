@@ -1,4 +1,4 @@
-"""Decisions: what the books say about one event, or what they must still know to say it."""
+"""Decisions: what the books decide about one event, or which facts they need first."""
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -12,7 +12,7 @@ from bylaw.model.verdict import Verdict
 
 
 class NeedName(StrEnum):
-    """Which fact is missing."""
+    """The kind of fact that is missing."""
 
     CHANGES = "changes"
     ENTRIES = "entries"
@@ -20,12 +20,12 @@ class NeedName(StrEnum):
     SCRIPTS = "scripts"
 
 
-# The key of the need for all open entries of the policies in force; others are hashes of one.
+# The key of the need for all open entries of the active policies. Other keys are entry hashes.
 OPEN_ENTRIES = "open"
 
 
 class ScriptCall(Struct, frozen=True, forbid_unknown_fields=True):
-    """A script to be run: its text, and the JSON of what it may read."""
+    """A script to run: its text, and its input as JSON."""
 
     script: str
     input: bytes
@@ -34,7 +34,7 @@ class ScriptCall(Struct, frozen=True, forbid_unknown_fields=True):
 class Need(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One fact to gather: its name, and which one (a baseline, a hash, a message, a digest).
 
-    What is to be computed comes with the question: `call` for a script.
+    For a script, `call` is what to run.
     """
 
     name: NeedName
@@ -43,19 +43,19 @@ class Need(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Needs(Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer when facts are missing: gather them and decide again."""
+    """Returned instead of a decision if facts are missing: gather them and decide again."""
 
     needs: tuple[Need, ...]
 
 
 class Match(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a guard found: plain values that the reason and the steps may read."""
+    """What a guard found: plain values for the reason and the steps."""
 
     values: dict[str, JSON] = {}
 
 
 class OnFailure(StrEnum):
-    """What becomes of a plan when a step fails."""
+    """What happens to a plan when a step fails."""
 
     DROP_REST = "drop_rest"
     ON_ERROR = "on_error"
@@ -64,11 +64,11 @@ class OnFailure(StrEnum):
 
 
 class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The ordered steps of a fired rule; `on_error` steps are each tried once.
+    """The ordered steps of a fired rule. Each `on_error` step is tried once.
 
-    `group` names the group that a failure ends. `again` has the event submitted once more with
-    round 2. `delivers` is the number of the notice that this plan brings, 0 when it brings none.
-    `broken` is why the step that would follow `steps` could not be computed: it fails the plan.
+    `group` names the group that a failure ends. With `again`, the event is submitted again with
+    round 2. `delivers` is the number of the notice that this plan delivers, 0 for none. `broken` is
+    why the step after `steps` could not be computed; it fails the plan.
     """
 
     uid: str
@@ -88,10 +88,10 @@ NumberedSteps: TypeAlias = tuple[tuple[int, Step], ...]
 
 
 def at_once(plans: Iterable[Plan]) -> set[tuple[int, int]]:
-    """The steps that change the session with the decision, by places of plan and step.
+    """Return the steps that change the session with the decision, as indexes of plan and step.
 
-    A step that stands behind one to be performed waits for it (CM-A39). So that variables keep
-    the order in which they were written, every later step that writes them waits, too.
+    A step after one that the host performs waits for it (CM-A39). Then every later step that writes
+    variables waits as well, so that variables keep the order in which they were written.
     """
     found: set[tuple[int, int]] = set()
     writes_wait = False
@@ -108,7 +108,7 @@ def at_once(plans: Iterable[Plan]) -> set[tuple[int, int]]:
 
 
 class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why a rule gave its verdict, and where the rule stands."""
+    """Why a rule gave its verdict, and where the rule is."""
 
     rule: str
     uid: str
@@ -119,7 +119,7 @@ class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class TraceResult(StrEnum):
-    """What was found out about a rule."""
+    """The result of one rule."""
 
     FIRED = "fired"
     GUARD_FALSE = "guard_false"
@@ -132,7 +132,7 @@ class TraceResult(StrEnum):
 
 
 class TraceLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule that was looked at."""
+    """The result of one rule, in the trace."""
 
     uid: str
     result: TraceResult
@@ -140,10 +140,10 @@ class TraceLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Decision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The strongest verdict, every reason, the plans in order, and the trace.
+    """The strongest verdict, all reasons, the plans in order, and the trace.
 
-    `fired` names the rules whose firing counts, in visiting order: the trace can be made
-    late, folding cannot.
+    `fired` lists the rules that count as fired, in visiting order. `fold` needs it, while the trace
+    may be computed later.
     """
 
     verdict: Verdict = Verdict.ALLOW
@@ -153,10 +153,10 @@ class Decision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trace: tuple[TraceLine, ...] = ()
 
     def numbered_plans(self) -> Iterator[tuple[Plan, NumberedSteps, NumberedSteps]]:
-        """Every plan with its steps and its `on_error` steps, numbered as `effect` events say.
+        """Yield every plan with its steps and its `on_error` steps, numbered as in `effect` events.
 
-        Steps count from 1 over all plans; `on_error` steps go on behind the last of them, so
-        that no number depends on what failed.
+        Steps count from 1 over all plans. The numbers of `on_error` steps follow the last of them,
+        so no number depends on what failed.
         """
         number, behind = 1, 1 + sum(len(plan.steps) for plan in self.plans)
         for plan in self.plans:
@@ -166,12 +166,12 @@ class Decision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             behind += len(plan.on_error)
 
     def numbered_steps(self) -> Iterator[tuple[int, Plan, Step]]:
-        """Every step with its number; those of `on_error` only happen when a plan fails."""
+        """Yield every numbered step, without `on_error` steps: these run only if a plan fails."""
         for plan, steps, _ in self.numbered_plans():
             for number, step in steps:
                 yield number, plan, step
 
     @property
     def comes_again(self) -> bool:
-        """The same event will be submitted once more."""
+        """Whether the same event will be submitted again."""
         return any(plan.again for plan in self.plans)

@@ -1,8 +1,8 @@
-"""Steps that change the session, but stand behind steps that may fail: they wait their turn.
+"""Steps that change the session but come after steps that may fail.
 
-What stands before the first step that has to be performed changes the session with the decision.
-What stands behind it waits for the `effect` event of its own; if an earlier step of the plan
-fails, it never comes, and the rest of the plan is dropped (CM-A39).
+Steps before the first one that the host performs change the session with the decision. A later step
+waits for its own `effect` event. If an earlier step of the plan fails, that event never comes, and
+the rest of the plan is dropped (CM-A39).
 """
 
 from typing import Self
@@ -14,7 +14,7 @@ from bylaw.model.effects import SessionStep
 from bylaw.model.event import EffectDone
 from bylaw.model.vocabulary import EffectStatus
 
-# A host that reports no outcomes must not make this grow.
+# Bounded, because a host may never report outcomes.
 MAX_DEFERRED = 200
 
 
@@ -35,11 +35,11 @@ class Deferrals(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     waiting: tuple[Deferred, ...] = ()
 
     def put(self, one: Deferred) -> Self:
-        """One step more."""
+        """Add one step."""
         return replace(self, waiting=(*self.waiting, one)[-MAX_DEFERRED:])
 
     def settle(self, effect: EffectDone) -> tuple[Self, Deferred | None]:
-        """After an outcome: what still waits, and the step that takes effect now."""
+        """Return what still waits after an outcome, and the step that takes effect now."""
         own = [one for one in self.waiting if one.of == effect.of]
         if effect.status is EffectStatus.OK:
             due = next((one for one in own if one.number == effect.step), None)

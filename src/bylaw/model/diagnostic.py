@@ -1,4 +1,4 @@
-"""A finding about a text, as a value. Printers live in `tools/printers`, codes in `codes`."""
+"""A finding about a text, as a value. The printers show it; the codes are in `codes`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bylaw.model.source import SourceFile, Span  # noqa: TC001 - `help` reads a struct's types
+from bylaw.model.source import SourceFile, Span  # noqa: TC001 - `help()` reads a struct's types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Severity(StrEnum):
-    """How bad it is: an error means that the text was refused."""
+    """How serious a finding is. An error means that the text was rejected."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -31,7 +31,7 @@ class Label(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """A replacement that a tool may apply: put `text` where `span` is."""
+    """A replacement that a tool can apply: `text` replaces `span`."""
 
     span: Span
     text: str
@@ -67,7 +67,7 @@ def error(
     help: str = "",  # noqa: A002 - the word that users see
     fix: Fix | None = None,
 ) -> Diagnostic:
-    """A diagnostic of severity error."""
+    """Build a diagnostic of severity error."""
     return Diagnostic(code.name, Severity.ERROR, headline, source, span, note, labels, help, fix)
 
 
@@ -80,15 +80,15 @@ def warning(
     note: str = "",
     help: str = "",  # noqa: A002 - the word that users see
 ) -> Diagnostic:
-    """A diagnostic of severity warning."""
+    """Build a diagnostic of severity warning."""
     return Diagnostic(code.name, Severity.WARNING, headline, source, span, note, (), help)
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether a text was refused."""
+    """Whether a text was rejected."""
     return any(one.severity is Severity.ERROR for one in diagnostics)
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """By file, position, code: the order in which every printer shows them."""
+    """Sort by file, position and code: the order in which every printer shows them."""
     return sorted(diagnostics, key=lambda d: (d.source.path, d.span, d.code, d.headline))

@@ -1,7 +1,7 @@
-"""Steps: what a fired rule does, one frozen class per `op`, finished data.
+"""Steps: what a fired rule does. One frozen class per `op`, complete data.
 
-Only a `Text` may hold references to outcomes of earlier steps of its plan. The runtime fills
-them in once, as plain text.
+Only a `Text` may contain references to outcomes of earlier steps of its plan. The runtime replaces
+them once, by plain text.
 """
 
 from enum import StrEnum
@@ -25,7 +25,7 @@ from bylaw.model.vocabulary import (
 
 
 class OutcomePart(StrEnum):
-    """Which part of an earlier step's outcome is meant."""
+    """The part of an earlier step's outcome that a reference reads."""
 
     ERROR = "error"
     EXIT_CODE = "exit_code"
@@ -34,17 +34,17 @@ class OutcomePart(StrEnum):
 
 
 class Outcome(Struct, frozen=True, forbid_unknown_fields=True):
-    """A reference to the newest outcome in the same plan."""
+    """A reference to a part of an outcome: of the newest outcome in the same plan that has it."""
 
     outcome: OutcomePart
 
 
-# A text, a reference alone, or a text with references inside, piece by piece.
+# A text, a single reference, or a sequence of texts and references.
 Text: TypeAlias = str | Outcome | tuple[str | Outcome, ...]
 
 
 class StepBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op"):
-    """What all steps share: the tag `op`."""
+    """Base class of all steps, tagged by `op`."""
 
     op: ClassVar[Op]
 
@@ -75,7 +75,10 @@ class AgentRun(StepBase, frozen=True, kw_only=True, tag="agent.run"):
 
 
 class HistoryCompact(StepBase, frozen=True, kw_only=True, tag="history.compact"):
-    """Compact the history; no threshold means always."""
+    """Compact the history.
+
+    Without a threshold, always.
+    """
 
     op: ClassVar[Op] = Op.HISTORY_COMPACT
     keep: str
@@ -84,7 +87,10 @@ class HistoryCompact(StepBase, frozen=True, kw_only=True, tag="history.compact")
 
 
 class StateSet(StepBase, frozen=True, kw_only=True, tag="state.set"):
-    """Give a variable a value; `space` comes from `slate.variable_space`."""
+    """Set a variable.
+
+    `space` comes from `variable_space`.
+    """
 
     op: ClassVar[Op] = Op.STATE_SET
     space: str
@@ -93,7 +99,7 @@ class StateSet(StepBase, frozen=True, kw_only=True, tag="state.set"):
 
 
 class RulesEnable(StepBase, frozen=True, kw_only=True, tag="rules.enable"):
-    """Replace what is enabled."""
+    """Replace the enabled responses, workflows and protocols."""
 
     op: ClassVar[Op] = Op.RULES_ENABLE
     responses: tuple[str, ...] = ()
@@ -109,7 +115,7 @@ class ResponseUse(StepBase, frozen=True, kw_only=True, tag="response.use"):
 
 
 class Notify(StepBase, frozen=True, kw_only=True, tag="notify"):
-    """Put a notice in the session."""
+    """Add a notice to the session."""
 
     op: ClassVar[Op] = Op.NOTIFY
     text: str
@@ -137,10 +143,10 @@ class EventEmit(StepBase, frozen=True, kw_only=True, tag="event.emit"):
 class CommandRun(StepBase, frozen=True, kw_only=True, tag="command.run"):
     """Start a process, never through a shell.
 
-    `root_at` are the places, each a word and a character in it, where the path of the root comes
-    when it is run: a decision does not know where that is, and has a dot there. With
-    `check_idempotent`, what changed files must change none when it is run a second time. It is for
-    the language to say: file policies always do, laws never.
+    `root_at` lists where the path of the root is inserted when the command runs, each as the index
+    of a word and of a character in it. A decision does not know that path and has a dot there. With
+    `check_idempotent`, a command that changed files runs a second time and must then change
+    nothing. The language decides this: file policies always set it, RULE_DSL never does.
     """
 
     op: ClassVar[Op] = Op.COMMAND_RUN
@@ -160,7 +166,7 @@ class LockAcquire(StepBase, frozen=True, kw_only=True, tag="lock.acquire"):
 
 
 class LockRelease(StepBase, frozen=True, kw_only=True, tag="lock.release"):
-    """Give a lock back."""
+    """Release a lock."""
 
     op: ClassVar[Op] = Op.LOCK_RELEASE
     key: str
@@ -183,10 +189,10 @@ class ApprovalRequest(StepBase, frozen=True, kw_only=True, tag="approval.request
 
 
 class PromptShow(StepBase, frozen=True, kw_only=True, tag="prompt.show"):
-    """Show a policy's text with the files that it is about.
+    """Show the text of a policy with the files that it is about.
 
-    `arrows` are the files of a correspondence that changed, each with one that should have.
-    `title` and `mode` are for whoever puts several of them together.
+    `arrows` are the changed files of a correspondence, each with a file that should have changed.
+    `title` and `mode` are for code that combines several of these texts.
     """
 
     op: ClassVar[Op] = Op.PROMPT_SHOW
@@ -200,14 +206,17 @@ class PromptShow(StepBase, frozen=True, kw_only=True, tag="prompt.show"):
 
 
 class BaselineCapture(StepBase, frozen=True, kw_only=True, tag="baseline.capture"):
-    """Remember the work tree as a baseline."""
+    """Save the state of the work tree as a baseline."""
 
     op: ClassVar[Op] = Op.BASELINE_CAPTURE
     ref: str
 
 
 class EntryWrite(StepBase, frozen=True, kw_only=True, tag="entry.write"):
-    """Write an entry of the policy queue; `command` is that of the policy as it is written."""
+    """Write an entry of the policy queue.
+
+    `command` is the command as the policy writes it.
+    """
 
     op: ClassVar[Op] = Op.ENTRY_WRITE
     hash: str
@@ -224,7 +233,7 @@ class EntryWrite(StepBase, frozen=True, kw_only=True, tag="entry.write"):
 
 
 class OutputReplace(StepBase, frozen=True, kw_only=True, tag="output.replace"):
-    """Put another text in place of the output."""
+    """Replace the output with another text."""
 
     op: ClassVar[Op] = Op.OUTPUT_REPLACE
     text: Text
@@ -252,6 +261,6 @@ Step: TypeAlias = (
     | OutputReplace
 )
 
-# Only change the session; nobody has to perform them.
+# These steps only change the session. No host performs them.
 SessionStep: TypeAlias = StateSet | RulesEnable | ResponseUse | Notify
 SESSION_STEPS = (StateSet, RulesEnable, ResponseUse, Notify)

@@ -1,4 +1,4 @@
-"""A text inside a file that is written with escapes → findings about it, placed in the file."""
+"""Findings about a text that a file contains with escapes → findings about the file."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Embedded(Struct, frozen=True):
-    """Where each character of the text stands in the file, and behind the last one its end."""
+    """The position in the file of each character of the text, and of its end."""
 
     source: SourceFile
     places: Sequence[int]
 
     def span(self, span: Span) -> Span:
-        """A piece of the text as a piece of the file."""
+        """Return the span in the file for a span of the text."""
         last = len(self.places) - 1
         start, end = min(span.start, last), min(span.end, last)
         return Span(self.places[start], max(self.places[end], self.places[start]))
 
     def relocated(self, finding: Diagnostic) -> Diagnostic:
-        """The finding as one about the file; what a fix would have to escape is left out."""
+        """Return the finding as one about the file, without its fix, which would need escapes."""
         labels = tuple(Label(self.span(label.span), label.text) for label in finding.labels)
         place = self.span(finding.span)
         return replace(finding, source=self.source, span=place, labels=labels, fix=None)

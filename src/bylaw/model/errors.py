@@ -1,4 +1,4 @@
-"""The few exceptions. A user's mistake is a Diagnostic; these carry one across a call."""
+"""The exceptions of Bylaw. A user's mistake is a diagnostic, which some of them carry."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class BylawError(Exception):
-    """Anything that Bylaw raises on purpose."""
+    """Base class of every exception that Bylaw raises on purpose."""
 
 
 class LoadError(BylawError):
-    """A text that was refused before any event was processed; holds why, in source order."""
+    """A text was rejected before any event was processed. Holds the reasons in source order."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__("; ".join(d.headline for d in diagnostics))
@@ -39,24 +39,24 @@ def load_error(
     note: str = "",
     help: str = "",  # noqa: A002 - the word that users see
 ) -> LoadError:
-    """A load error with one diagnostic."""
+    """Build a load error with one diagnostic."""
     return LoadError([error(code, headline, source, span, note=note, help=help)])
 
 
 class RuleError(BylawError):
-    """A rule that is not there, or that cannot be switched on or off."""
+    """A rule does not exist, or cannot be enabled or disabled."""
 
 
 class PolicyError(LoadError):
-    """A file policy that was refused."""
+    """A file policy was rejected."""
 
 
 class PatternError(PolicyError):
-    """A path pattern that was refused."""
+    """A path pattern was rejected."""
 
 
 class GuardError(BylawError):
-    """An expression that loaded but has no value for this event."""
+    """An expression that loaded has no value for this event."""
 
     def __init__(self, code: str, message: str, part: str = "") -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class GuardError(BylawError):
 
 
 class RenderError(BylawError):
-    """A template that loaded but could not be rendered from these values."""
+    """A template that loaded cannot be rendered from these values."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -74,8 +74,8 @@ class RenderError(BylawError):
         self.message = message
 
 
-class NotNeeded(RenderError):  # noqa: N818 - of an action it is no error
-    """An action that finds nothing to do, and why; whatever else says so has failed."""
+class NotNeeded(RenderError):  # noqa: N818 - for an action this is not an error
+    """An action has nothing to do, and why. Any other exception means that it failed."""
 
     def __init__(self, why: str) -> None:
         super().__init__(GUARD_CRASH.name, why)

@@ -1,4 +1,4 @@
-"""Events: one frozen class per kind, as a union that is told apart by `kind`."""
+"""Events: one frozen class per kind. Together they are a union, tagged by the field `kind`."""
 
 from typing import Annotated, ClassVar, TypeAlias, get_args
 
@@ -9,7 +9,7 @@ from bylaw.model.history import Said
 from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import ActorHint, CallStatus, Change, EffectStatus, Kind, Op, Role
 
-# `seq` and `at` of an event that the runtime has not stamped yet; 0 is a real time.
+# `seq` and `at` of an event that the runtime has not stamped yet. 0 would be a real time.
 UNSTAMPED = -1
 
 DEFAULT_SESSION = "default"
@@ -18,7 +18,7 @@ NO_TOOL_FACTS = ToolFacts()
 NO_WORK_FACTS = WorkFacts()
 NO_LAW_FACTS = LawFacts()
 
-# An event is submitted once more at most, after its commands changed the world.
+# An event can be submitted a second time, after commands may have changed its facts.
 Round = Annotated[int, Meta(ge=1, le=2)]
 
 
@@ -46,7 +46,7 @@ class Common(
 
     @property
     def by_main_agent(self) -> bool:
-        """A subagent's turns, stops and texts are not those of the session."""
+        """Whether it is of the main agent. Subagents have turns, stops and texts of their own."""
         return not self.agent
 
 
@@ -57,7 +57,7 @@ class SessionStart(Common, frozen=True, kw_only=True, tag="session.start"):
 
 
 class Prompt(Common, frozen=True, kw_only=True, tag="prompt"):
-    """A person hands in a request."""
+    """A person submits a prompt."""
 
     kind: ClassVar[Kind] = Kind.PROMPT
     text: str = ""
@@ -71,7 +71,7 @@ class TurnStart(Common, frozen=True, kw_only=True, tag="turn.start"):
 
 
 class Message(Common, frozen=True, kw_only=True, tag="message"):
-    """A message was appended: the only kind that makes history."""
+    """A message was appended to the history."""
 
     kind: ClassVar[Kind] = Kind.MESSAGE
     role: Role
@@ -80,7 +80,10 @@ class Message(Common, frozen=True, kw_only=True, tag="message"):
 
 
 class ToolBefore(Common, frozen=True, kw_only=True, tag="tool.before"):
-    """A tool is about to run; `also` are its normalised names."""
+    """A tool is about to run.
+
+    `also` holds its normalised names.
+    """
 
     kind: ClassVar[Kind] = Kind.TOOL_BEFORE
     tool: str
@@ -106,10 +109,10 @@ class ToolAfter(Common, frozen=True, kw_only=True, tag="tool.after"):
 
 
 class TurnEnd(Common, frozen=True, kw_only=True, tag="turn.end"):
-    """A turn's output is complete and not yet released.
+    """The output of a turn is complete but not released yet.
 
-    If not `final`, the model goes on with what its tools gave: the answer comes later. `earlier`
-    is what it said before in the same answer.
+    If not `final`, the model continues with the results of its tools, and the answer comes later.
+    `earlier` is the text that it wrote before in the same answer.
     """
 
     kind: ClassVar[Kind] = Kind.TURN_END
@@ -120,9 +123,10 @@ class TurnEnd(Common, frozen=True, kw_only=True, tag="turn.end"):
 
 
 class AgentStop(Common, frozen=True, kw_only=True, tag="agent.stop"):
-    """The agent wants to hand control back.
+    """The agent wants to stop.
 
-    With `each` every violation is counted for itself; in older records all of a stop are one.
+    With `each`, every violation has its own count. Older records lack it: there, all violations of
+    a stop share one count.
     """
 
     kind: ClassVar[Kind] = Kind.AGENT_STOP
@@ -143,13 +147,13 @@ class File(Common, frozen=True, kw_only=True, tag="file"):
 
 
 class Bus(Common, frozen=True, kw_only=True, tag="bus"):
-    """A message lies in the bus; `retry` counts how often it was tried before.
+    """A message is in the bus.
 
-    `file` is the name under which it lay there.
+    `retry` is the number of earlier tries, `file` the file name under which the message arrived.
     """
 
     kind: ClassVar[Kind] = Kind.BUS
-    # Not typed further: whether it has the right shape is for a rule to say.
+    # Any JSON: a rule checks whether the message has the right shape.
     message: JSON
     digest: str = ""
     retry: Count = 0
@@ -184,10 +188,11 @@ class EffectDone(Common, frozen=True, kw_only=True, tag="effect"):
 
 
 class HistoryChanged(Common, frozen=True, kw_only=True, tag="history"):
-    """The history was compacted, resumed or edited; `tokens` is its size now.
+    """The history was compacted, resumed or edited.
 
-    Without `tokens` the size is counted from the messages that stay, or estimated if not all of
-    them are in the window. `newest` are its last messages, where they are not those of before.
+    `tokens` is its new size. Without it, the size is counted from the messages that remain, or
+    estimated if the window does not hold all of them. `newest` are the last messages, if they
+    differ from before.
     """
 
     kind: ClassVar[Kind] = Kind.HISTORY
@@ -197,7 +202,7 @@ class HistoryChanged(Common, frozen=True, kw_only=True, tag="history"):
 
 
 class ApprovalGiven(Common, frozen=True, kw_only=True, tag="approval"):
-    """Somebody approved or rejected a held message."""
+    """An authority approved or rejected a held message."""
 
     kind: ClassVar[Kind] = Kind.APPROVAL
     id: str
@@ -208,7 +213,7 @@ class ApprovalGiven(Common, frozen=True, kw_only=True, tag="approval"):
 
 
 class RulesChanged(Common, frozen=True, kw_only=True, tag="rules"):
-    """Rules were reloaded, or switched by a person."""
+    """Rules were reloaded, or a person enabled or disabled some."""
 
     kind: ClassVar[Kind] = Kind.RULES
     digest: str

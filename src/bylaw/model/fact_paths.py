@@ -1,9 +1,9 @@
-"""The name of a file ↔ its path as facts have it, text that every record can hold; how it is shown.
+"""Name of a file ↔ its path in facts, a text that every record can hold; and how it is shown.
 
-A name that is UTF-8 stands there as it is, whatever characters it has. In any other, the bytes that
-are none are written as `\\u{dcff}`, in the notation of `visible`; so is a backslash that would
-begin such a mark. So no two files have one name, every name leads back to its file, and rules see
-the same one whoever tells of it.
+A name that is UTF-8 stays as it is, with all its characters. In any other name, each byte that is
+not UTF-8 is written as `\\u{dcff}`, in the notation of `visible`. A backslash that would begin such
+a mark is written the same way. So no two files have the same path, every path leads back to its
+file, and rules see the same path from every source.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _WRITTEN_OUT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
 def fact_path(path: str) -> str:
-    """The path for facts and records; bytes that are no UTF-8 are surrogates in what is given."""
+    """Return the path for facts and records. In `path`, bytes that are not UTF-8 are surrogates."""
     return visible(path) if _UNFIT.search(path) else path
 
 
 def file_path(path: str) -> str:
-    """The path of the file, for the system, with surrogates; the reverse of `fact_path`."""
+    """Return the path for the operating system, with surrogates. The reverse of `fact_path`."""
     return _WRITTEN_OUT.sub(_character, path)
 
 
 def shown_path(path: str) -> str:
-    """The path for people, on one line: written out once, whatever is odd in it."""
+    """Return the path for people, on one line, with unseen characters written out once."""
     return visible(file_path(path))
 
 

@@ -1,7 +1,7 @@
-"""What the runtime found out about the world and stamped on an event, typed per kind.
+"""Facts: values that the runtime gathered and stamped on an event, typed by event kind.
 
-A field that is absent was not gathered or cannot be had: reading it is a guard error. Null is
-an answer: `phase` null is known to be none, an entry that is null is known not to exist.
+An absent field was not gathered or is not available: reading it is a guard error. Null is an
+answer: a null `phase` means that no phase is set, a null entry means that the entry does not exist.
 """
 
 from typing import Annotated
@@ -53,7 +53,7 @@ class ChangeSet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The work tree against each baseline that somebody asked for."""
+    """The work tree compared with each baseline that was requested."""
 
     base: ChangeSet | UnsetType = UNSET
     default_tip: ChangeSet | UnsetType = UNSET
@@ -63,11 +63,11 @@ class Changes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An entry of the policy queue.
 
-    `shown` says how often a stop was blocked with it, `result` what its command said when it
-    failed, `interrupted` that the process died which ran it. In the second round of a stop,
-    `tried_now` says that the first one ran its command, where `result` may say why that could not
-    be done, and `stood_before` that it was closed on what its files held before commands changed
-    them.
+    `shown` is the number of stops that were blocked with it. `result` is the output of its command
+    if the command failed. `interrupted` is set if the process that ran the command died. The other
+    two are for the second round of a stop. `tried_now` is set if the first round ran the command,
+    or tried to: then `result` may say why it could not run. `stood_before` is set if the entry was
+    closed on the contents that its files had before commands changed them.
     """
 
     policy: str
@@ -91,7 +91,7 @@ class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What every kind of event can carry."""
+    """Facts that every kind of event can carry."""
 
     token_budget: Count | UnsetType = UNSET
     context_window: Count | UnsetType = UNSET
@@ -99,7 +99,7 @@ class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     project: Party | UnsetType = UNSET
     scripts: dict[str, ScriptResult] | UnsetType = UNSET
     disabled: tuple[str, ...] | UnsetType = UNSET
-    # Needs that were asked and cannot be had, as `name:key`.
+    # Facts that were requested but are not available, as `name:key`.
     unknown: tuple[str, ...] = ()
 
 
@@ -111,10 +111,11 @@ class Protected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ToolFacts(Facts, frozen=True, kw_only=True):
-    """What is known of a call: which protected files it would change, and which were changed.
+    """Facts about a tool call: protected files that it would change, and files that were changed.
 
-    After a call, that was while it ran; before one, since the call before it. `waits` is a program
-    that would wait for what is typed, where no hook tells of that.
+    After a call, `changed` covers the time while it ran; before a call, the time since the previous
+    one. `waits` is a program that would wait for typed input, in a client whose hooks do not report
+    that input.
     """
 
     protected: tuple[Protected, ...] = ()
@@ -123,11 +124,11 @@ class ToolFacts(Facts, frozen=True, kw_only=True):
 
 
 class WorkFacts(Facts, frozen=True, kw_only=True):
-    """What file policies read on `prompt`, `message` and `agent.stop`.
+    """Facts for file policies on `prompt`, `message` and `agent.stop`.
 
-    `withheld` is why the output of the turn should not have been released, where the client had
-    shown it before anybody was asked; `changed` are protected files that were changed since the
-    last call, `unjudged` is why not all changes of files were judged.
+    `withheld` is why the output of the turn should not have been released, if the client had
+    already shown it. `changed` are protected files that were changed since the last call.
+    `unjudged` is why not all file changes were checked.
     """
 
     changes: Changes | UnsetType = UNSET
@@ -138,13 +139,13 @@ class WorkFacts(Facts, frozen=True, kw_only=True):
 
 
 class LawFacts(Facts, frozen=True, kw_only=True):
-    """What RULE_DSL reads on `file`, `bus` and `approval`.
+    """Facts for RULE_DSL on `file`, `bus` and `approval`.
 
-    `outside` are paths of the event that really lie outside of the root. `literal` says that the
-    paths of a file are as it is called on this system: there a backslash parts nothing, and a
-    control character is one like any other. Of a message:
-    `unreadable` is why its file holds none, `duplicate` what became of an earlier one with the
-    same id, `withdrawn` whether the message that it asks about is gone.
+    `outside` are paths of the event that really are outside the root. With `literal`, the paths of
+    a file event are the exact names on this system: a backslash is not a separator, and a control
+    character is an ordinary character. For a message: `unreadable` is why its file contains no
+    message, `duplicate` is what happened to an earlier message with the same id, and `withdrawn` is
+    set if the message that it asks about is gone.
     """
 
     approvals: tuple[Approval, ...] | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""Findings about one text as they are noted → those that are told."""
+"""All findings about one text → those that are shown."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from bylaw.model.diagnostic import Diagnostic
 
-# A text with more of them is nothing that somebody mends line by line.
+# A text with more errors is not fixed line by line.
 MAX_ERRORS = 100
 
 
 class FindingList:
-    """What is wrong with one text, in `found`, and how much of it are errors."""
+    """The findings about one text, in `found`, and the number of errors among them."""
 
     def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
         self.found: list[Diagnostic] = []
@@ -24,17 +24,17 @@ class FindingList:
         self.add(*found)
 
     def add(self, *findings: Diagnostic) -> None:
-        """Some findings more."""
+        """Add findings."""
         self.found += findings
         self.errors += sum(one.severity is Severity.ERROR for one in findings)
 
     @property
     def are_many(self) -> bool:
-        """Whether there are more errors than anybody is told of."""
+        """Whether there are more errors than are shown."""
         return self.errors > MAX_ERRORS
 
     def told(self) -> list[Diagnostic]:
-        """All findings; of very many errors the first, and nothing else."""
+        """Return all findings; if there are too many errors, only the first of those."""
         if not self.are_many:
             return self.found
         return in_order(one for one in self.found if one.severity is Severity.ERROR)[:MAX_ERRORS]

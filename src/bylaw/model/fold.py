@@ -1,6 +1,6 @@
-"""A session, an event and the decision on it give the next session: the other half of `decide`.
+"""Session, event and decision → the next session. The counterpart of `decide`.
 
-`observe` is what guards see while an event is decided; `fold` is what stays afterwards.
+`observe` is what guards see while an event is decided; `fold` is what remains afterwards.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ _HAPPEN_AT_ONCE = frozenset({ToolAfter, EffectDone, TurnStart, Message, HistoryC
 
 
 def observe(session: Session, event: Event) -> Session:
-    """The session as guards read it during this event, which has already happened in part.
+    """Return the session as guards read it during this event, part of which has already happened.
 
-    A message is in the history, the call of a `tool.after` is counted, a `turn.start` has
-    completed the turn that it found open.
+    A message is in the history, the call of a `tool.after` is counted, and a `turn.start` has
+    completed the turn that was open.
     """
     if event.round > 1:
-        return session  # the same event once more: it happened in round 1
+        return session  # the same event again: it was observed in round 1
     if event.__class__ not in _HAPPEN_AT_ONCE and event.tokens is UNSET:
         return session  # most events change nothing before they are decided
     return _set_size(_happen(_stamp(session, event), event), event)
 
 
 def is_told_again(session: Session, event: Event) -> bool:
-    """Whether an event says once more how a call ended: then nothing happens any more."""
+    """Whether an event repeats how a call ended. It then changes nothing."""
     if event.__class__ is not ToolAfter or event.round > 1:
         return False
     return event.status not in NEVER_HAPPENED and session.calls.has_ended(event)
@@ -68,12 +68,12 @@ def _stamp(session: Session, event: Event) -> Session:
 
 
 def fold(session: Session, event: Event, decision: Decision) -> Session:
-    """The session after an event and the decision on it."""
+    """Return the session after an event and its decision."""
     return conclude(observe(session, event), event, decision)
 
 
 def conclude(observed: Session, event: Event, decision: Decision) -> Session:
-    """As `fold`, of a session that has observed the event."""
+    """As `fold`, for a session that has observed the event."""
     session = _stamp(observed, event)
     if decision.plans or decision.fired:
         session = _carry_out(session, event, decision)
@@ -147,7 +147,7 @@ def _carry_out(session: Session, event: Event, decision: Decision) -> Session:
                 )
                 session = replace(session, deferred=session.deferred.put(waits))
     notices = session.notices
-    # A notice can leave with the decision that made it, so all are made first.
+    # A notice can be sent with the decision that made it, so all are made first.
     for number, plan, _ in decision.numbered_steps():
         if plan.delivers:
             notices = notices.send(plan.delivers, event.seq, number)
@@ -184,7 +184,7 @@ def _conclude(session: Session, event: Event, decision: Decision) -> Session:
         case AgentStop() if blocks_stop(decision) and not (
             event.round == 1 and decision.comes_again
         ):
-            # Counted in the last round, so that one stop never counts twice.
+            # Count in the last round only, so that one stop never counts twice.
             most = MAX_BLOCKED if event.each else MAX_AS_ONE
             blocked = session.blocked.add(violations(event, decision), most)
             return replace(session, blocked=blocked)

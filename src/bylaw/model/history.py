@@ -21,16 +21,16 @@ class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def chars(self) -> int:
-        """The room it takes."""
+        """The number of its characters."""
         return len(self.content)
 
     def without_text(self) -> Self:
-        """That something was said, and by whom."""
+        """The same message without its text."""
         return replace(self, content="")
 
 
 class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was said in the session by its main agent and to it."""
+    """The messages from and to the main agent of a session."""
 
     length: int = 0
     tokens: int = 0
@@ -39,11 +39,11 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     last_assistant: str = ""
     last_tool: str = ""
     messages: tuple[Said, ...] = ()
-    # Of the messages in the window, see `window.appended`.
+    # Characters of the messages in the window, see `appended`.
     chars: int = 0
 
     def append(self, role: Role, text: str) -> Self:
-        """One message more; its tokens are added to the size."""
+        """Add a message and the size of its tokens."""
         messages, chars = appended(self.messages, self.chars, Said(role=role, content=text))
         return replace(
             self,
@@ -52,21 +52,21 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             last_role=role.value,
             last_user=text if role is Role.USER else self.last_user,
             last_assistant=text if role is Role.ASSISTANT else self.last_assistant,
-            # CM-A07: the response to a denied call is one, too.
+            # CM-A07: the response to a denied call is included.
             last_tool=text if role is Role.TOOL else self.last_tool,
             messages=messages,
             chars=chars,
         )
 
     def replaced(self, length: int, newest: Iterable[Said]) -> Self:
-        """The history is another one, of this length, that ends with these messages."""
+        """Return a history of this length that ends with these messages."""
         history = replace(type(self)(), last_tool=self.last_tool)
         for said in newest:
             history = history.append(said.role, said.content)
         return replace(history, length=length)
 
     def resize(self, length: int) -> Self:
-        """The history now has this length: the newest messages stay, and nothing else of none."""
+        """Set the length. The newest messages stay; length 0 clears everything."""
         if not length:
             return type(self)()
         kept = self.messages[-length:]
@@ -76,6 +76,6 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def _tokens_of(self, length: int, kept: tuple[Said, ...]) -> int:
         if len(kept) == length:
             return sum(count_tokens(said.content) for said in kept)
-        # Messages outside the window are only counted: those that went had the average size, and
-        # of those that came nothing is known.
+        # Messages outside the window are only counted. Assume the average size for removed ones.
+        # Of added ones nothing is known.
         return self.tokens * length // self.length if length < self.length else self.tokens

@@ -1,4 +1,4 @@
-"""A time in milliseconds as ISO text, by arithmetic alone: no clock is near."""
+"""A time in milliseconds as ISO text. Plain arithmetic, since a clock must not be imported here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEBRUARY = 2
 
 @lru_cache(maxsize=1024)
 def iso_time(milliseconds: int) -> str:
-    """Such as `2026-01-31T23:59:59.999Z`."""
+    """Return a text such as `2026-01-31T23:59:59.999Z`."""
     days, rest = divmod(milliseconds, _DAY_MS)
     year, month, day = _date(days)
     seconds, milli = divmod(rest, 1_000)

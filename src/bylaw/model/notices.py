@@ -1,4 +1,4 @@
-"""Notices: texts that wait in the session until they are due, and come back when undelivered."""
+"""Notices: texts that wait in the session until they are due. Undelivered ones wait again."""
 
 from typing import Self
 
@@ -9,16 +9,16 @@ from bylaw.model.effects import Notify
 from bylaw.model.event import EffectDone
 from bylaw.model.vocabulary import Category, DeliverAt, EffectStatus, Priority
 
-# A host that reports no outcomes must not make this grow.
+# Bounded, because a host may never report outcomes.
 MAX_SENT = 200
-# Nobody reads more at once; the oldest are given up, and how many is counted.
+# More would not be read at once. The oldest are dropped, and `lost` counts them.
 MAX_WAITING = 1_000
 
 UNDELIVERED = frozenset(EffectStatus) - {EffectStatus.OK}
 
 
 class Notice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text with the rule that wrote it; numbered from 1 in the order of firing."""
+    """A text with the rule that wrote it, numbered from 1 in the order of firing."""
 
     number: int
     uid: str
@@ -30,7 +30,7 @@ class Notice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Sent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A notice that left with step `step` of the decision on event `of`."""
+    """A notice that was sent with step `step` of the decision on event `of`."""
 
     notice: Notice
     of: int
@@ -38,7 +38,7 @@ class Sent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How many were ever made, which wait, and which left with an unknown outcome."""
+    """How many were made and lost, which ones wait, and which were sent with unknown outcome."""
 
     made: int = 0
     lost: int = 0
@@ -46,7 +46,7 @@ class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     sent: tuple[Sent, ...] = ()
 
     def put(self, step: Notify, uid: str, rule: str) -> Self:
-        """One notice more."""
+        """Add a notice."""
         notice = Notice(
             number=self.made + 1,
             uid=uid,
@@ -61,7 +61,7 @@ class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
         return replace(self, made=notice.number, lost=self.lost + lost, waiting=waiting[lost:])
 
     def send(self, number: int, of: int, step: int) -> Self:
-        """A notice leaves the session with a step."""
+        """Move a waiting notice to those that were sent."""
         sent = tuple(
             Sent(notice=notice, of=of, step=step)
             for notice in self.waiting
@@ -71,7 +71,7 @@ class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
         return replace(self, waiting=waiting, sent=(*self.sent, *sent)[-MAX_SENT:])
 
     def settle(self, effect: EffectDone) -> Self:
-        """The outcome of a delivery is known; what did not arrive waits again."""
+        """Apply the outcome of a delivery. A notice that did not arrive waits again."""
         place = (effect.of, effect.step)
         settled = [sent for sent in self.sent if (sent.of, sent.step) == place]
         if not settled:

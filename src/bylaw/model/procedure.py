@@ -1,4 +1,4 @@
-"""How rules are read together: a Procedure is data, a Group has one, a Book has groups."""
+"""How rules are read together. A book has groups, and each group has a procedure, which is data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SortKey(StrEnum):
-    """What orders the rules of a group; the first key counts most."""
+    """What orders the rules of a group. Later keys order rules that are equal in earlier ones."""
 
     RANK = "rank"
     PRIORITY_ASCENDING = "priority ascending"
@@ -25,7 +25,7 @@ class SortKey(StrEnum):
 
 
 class Flow(StrEnum):
-    """How many rules of a group act."""
+    """How many rules of a group can fire."""
 
     ALL = "all"
     UNTIL_LAST = "all until `last`"
@@ -33,14 +33,14 @@ class Flow(StrEnum):
 
 
 class Writes(StrEnum):
-    """When variables that a rule writes can be read."""
+    """When a variable that a rule writes can be read."""
 
     IN_ORDER = "in order"
     TOGETHER = "together, from the values before"
 
 
 class GuardFault(StrEnum):
-    """What a guard error means."""
+    """What happens when a guard fails."""
 
     DENY = "deny"
     SKIP_WITH_NOTE = "skip + note, deny where the rule denies"
@@ -50,7 +50,7 @@ class GuardFault(StrEnum):
 
 
 class StepFault(StrEnum):
-    """What a failed step means."""
+    """What happens when a step fails."""
 
     DROP_REST_WITH_NOTE = "drop_rest + developer message"
     RECORD = "record"
@@ -60,13 +60,13 @@ class StepFault(StrEnum):
 
 
 class Procedure(Struct, frozen=True, kw_only=True):
-    """How a group is read; None is no limit.
+    """How a group is read. None means no limit.
 
-    With `split_lines` a text is read line by line; `line_key` then says under which key the rules
-    of a line are found, see `Filter.line_keys`. `closing` are built-in rules that are asked when
-    the group has been read, and may look at what became of it. `fault_reason` words the reason of
-    a rule whose guard failed, `fault_note` and `step_note` are built-in rules whose steps tell of
-    a guard or step that failed; their match has `rule`, `code` and `error`.
+    With `split_lines`, a text is read line by line. `line_key` then returns the key under which the
+    rules of a line are found, see `Filter.line_keys`. `closing` are built-in rules that are checked
+    after the group and can use its results. `fault_reason` makes the reason of a rule whose guard
+    failed. `fault_note` and `step_note` are built-in rules whose steps report a failed guard or
+    step; their match has `rule`, `code` and `error`.
     """
 
     order: tuple[SortKey, ...]
@@ -86,7 +86,7 @@ class Procedure(Struct, frozen=True, kw_only=True):
 
 
 class Group(Struct, frozen=True):
-    """Rules that are ordered together; `visit` orders the groups of all books."""
+    """Rules that are ordered together. `visit` orders the groups of all books."""
 
     name: str
     visit: int
@@ -95,9 +95,10 @@ class Group(Struct, frozen=True):
 
 
 class Book(Struct, frozen=True, kw_only=True):
-    """One ChatMD file, or all files in force of one other language.
+    """One ChatMD file, or all active files of one other language.
 
-    `path` is the file, or the folder or first file of many; `digest` is that of all files.
+    `path` is the file. For several files it is their folder or the first of them, and `digest`
+    covers all of them.
     """
 
     dialect: str

@@ -1,4 +1,4 @@
-"""Turns what msgspec says about a wrong value into a sentence for people."""
+"""Validation error of msgspec → a sentence for people."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
 def explain(
     cls: type[Struct], complaint: str, whole: str = "the event", part: str = "field"
 ) -> str:
-    """What is wrong with a value of this class, and what was meant."""
+    """Explain what is wrong with a value of this class, and suggest a known name."""
     what, _, path = complaint.partition(" - at `$")
     path = path.removesuffix("`")
     subject = f"`{path.lstrip('.')}`" if path else whole

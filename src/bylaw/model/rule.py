@@ -1,7 +1,6 @@
 """A rule: when (kinds, filter), if (limits, gates, guard), then (verdict, plan).
 
-How a guard or a step is written is the business of the languages; here they are only what
-`decide` asks of them.
+Languages implement guards and steps. Here are only the protocols that `decide` uses.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class View(Protocol):
-    """All that a guard or a step may read: the event, the frozen session, the live slate."""
+    """Everything that a guard or a step can read: event, frozen session, current variables."""
 
     @property
     def event(self) -> Event:
@@ -34,30 +33,30 @@ class View(Protocol):
 
     @property
     def session(self) -> Session:
-        """The session as it stood when the event began."""
+        """The session at the start of the event."""
 
     @property
     def slate(self) -> Slate:
-        """Variables and enabled sets, with what earlier rules of this event wrote."""
+        """Variables and enabled sets, including what earlier rules of this event wrote."""
 
     @property
     def now(self) -> int:
-        """The time of the event in milliseconds; it never goes back."""
+        """The time of the event in milliseconds. It never decreases."""
 
     @property
     def line(self) -> str:
-        """The line of the text that is read, in a group that is read line by line."""
+        """The current line, in a group that reads its text line by line."""
 
     @property
     def visited(self) -> Sequence[Visited]:
-        """What became of the other rules of the group, for a rule that closes it."""
+        """The results of the other rules of the group, for a rule that closes the group."""
 
     def fact(self, need: Need) -> object:
-        """A fact of the event, or the question for it."""
+        """Return a fact of the event. Raises if it is missing."""
 
 
 class Visited(NamedTuple):
-    """What became of a rule: which gates were closed, what its steps do."""
+    """The result of a rule: its closed gates, and the ops of its steps."""
 
     rule: Rule
     result: TraceResult
@@ -66,7 +65,7 @@ class Visited(NamedTuple):
 
     @property
     def fired(self) -> bool:
-        """Whether it gave a verdict or a step."""
+        """Whether the rule fired: it gave a verdict or a step."""
         return self.result is TraceResult.FIRED
 
 
@@ -74,29 +73,29 @@ class Guard(Protocol):
     """An expression, a script or a check."""
 
     def test(self, view: View) -> Match | Needs | None:
-        """What was found, what must be known first, or None for no match."""
+        """Return what was found, the facts that are needed first, or None if nothing matches."""
 
 
 class Siblings(Protocol):
-    """What adjacent rules of one uid share that have the same needs, no limits and no gates."""
+    """Shared by adjacent rules of one uid that have the same needs, no limits and no gates."""
 
     def is_idle(self, view: View) -> bool:
-        """Whether none of their guards can match; the facts that they need are there."""
+        """Whether none of their guards can match. The facts that they need are present."""
 
 
 class StepMaker(Protocol):
-    """One action of a rule: its steps are computed when the rule fires.
+    """One action of a rule. Its steps are computed when the rule fires.
 
-    Usually it is one step, none if it does not apply, or several; messages behind the first may
-    tell of it. Together they cost the budget one action.
+    Usually it is one step, or none if the action does not apply. Messages may follow the first step
+    and report it. All steps of an action together cost one action of the budget.
     """
 
     @property
     def op(self) -> Op:
-        """What its steps will do: known at load."""
+        """The op of its steps, known at load."""
 
     def make(self, view: View, match: Match) -> Sequence[Step]:
-        """The finished steps; NotNeeded if there is nothing to do, which the trace then says."""
+        """Return the finished steps. Raises NotNeeded, with a reason for the trace, if none."""
 
 
 @runtime_checkable
@@ -105,18 +104,18 @@ class NoticeMaker(Protocol):
 
     @property
     def deliver_at(self) -> DeliverAt:
-        """When the notice will be due: known at load."""
+        """When the notice is due, known at load."""
 
 
 class ReasonMaker(Protocol):
     """Computes the text of a reason when its rule fires."""
 
     def make(self, view: View, match: Match) -> str:
-        """The finished text."""
+        """Return the finished text."""
 
 
 class Origin(Struct, frozen=True):
-    """Where a rule stands, and the digest of that file; `last_line` is 0 if nobody knows it."""
+    """Where a rule is, and the digest of its file. `last_line` is 0 if unknown."""
 
     file: str
     line: int
@@ -134,9 +133,9 @@ class Rounds(StrEnum):
 
 
 class Trigger(Struct, frozen=True, kw_only=True):
-    """The events that a rule looks at; no status means every one that triggers rules.
+    """The events that a rule is for. Without `status`, every status that triggers rules.
 
-    `main_agent` leaves out those of subagents, which have no turns nor ends of the session.
+    With `main_agent`, events of subagents are left out: subagents have no turns and no session end.
     """
 
     kinds: tuple[Kind, ...]
@@ -146,17 +145,17 @@ class Trigger(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def once(cls, kind: Kind, *status: CallStatus) -> Self:
-        """Events that happen once, though they are submitted again after a command."""
+        """Match events once, even if they are submitted again after a command."""
         return cls(kinds=(kind,), status=status, rounds=Rounds.FIRST)
 
     @classmethod
     def of_main_agent(cls, kind: Kind) -> Self:
-        """The same, but for subagents: their turns and messages are none of the session."""
+        """As `once`, without subagents: their turns and messages are not part of the session."""
         return cls(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """What else must fit before the guard is asked; an empty list fits everything."""
+    """Conditions that are checked before the guard. An empty list matches everything."""
 
     tools: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -169,7 +168,7 @@ NO_FILTER = Filter()
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How often a rule may fire; 0 is no limit."""
+    """How often a rule may fire. 0 means no limit."""
 
     once: bool = False
     cooldown_turns: int = 0
@@ -180,7 +179,7 @@ NO_LIMITS = Limits()
 
 
 class EnabledSet(StrEnum):
-    """The sets that a command enables."""
+    """The sets that a command can enable."""
 
     RESPONSES = "responses"
     WORKFLOWS = "workflows"
@@ -233,11 +232,12 @@ class Judgement(Struct, frozen=True):
 
 
 class PlanForm(Struct, frozen=True, kw_only=True):
-    """A plan whose steps are still to be computed; see `decision.Plan`.
+    """A plan whose steps are not computed yet; see `Plan`.
 
-    `summary` makes a message about what the rule did: the last step of the plan, which costs no
-    budget. Its match has the numbers of the actions that were `kept` and of those `skipped` over
-    the budget. Where all were skipped, the message alone is a plan, and the rule has not fired.
+    `summary` makes a message about what the rule did. It is the last step of the plan and costs no
+    budget. Its match contains the numbers of the actions that were `kept` and of those `skipped`
+    over the budget. If all were skipped, the plan is this message alone, and the rule has not
+    fired.
     """
 
     steps: tuple[StepMaker, ...] = ()
@@ -252,13 +252,13 @@ NO_PLAN = PlanForm()
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """One rule of any language; adjacent rules with one uid exclude each other.
+    """One rule of any language. Of adjacent rules with one uid, at most one applies.
 
-    `rank` orders sorts of rules before `priority` does, see `procedure.SortKey`. `last` ends
-    the group, `goes_on` keeps a first-match group going. `free` steps cost no budget. A rule
-    that is not `enabled` was switched off in its file; a `core` rule cannot be switched off.
-    `siblings` may tell quickly that there is no point in asking it or those beside it.
-    `about` is what its author says of it, for people.
+    `rank` orders kinds of rules before `priority` does, see `SortKey`. `last` ends the group.
+    `goes_on` continues a first-match group. `free` steps cost no budget. A rule that is not
+    `enabled` is disabled in its file; a `core` rule cannot be disabled. `siblings` can tell quickly
+    that neither this rule nor its siblings can match. `about` is what the author wrote about the
+    rule, for people.
     """
 
     uid: str

@@ -1,4 +1,4 @@
-"""A session: what guards may read, as one value. `fold` makes the next one."""
+"""A session: everything that guards can read, as one value. `fold` computes the next one."""
 
 from collections.abc import Mapping
 
@@ -16,9 +16,11 @@ from bylaw.model.vocabulary import Kind
 
 
 class Turns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How many turns are complete, whether one is running, how many the last prompt found.
+    """Counters of turns.
 
-    `answered` is how many were complete with the last final output.
+    `completed` turns have ended, and `open` is set while one runs. `before_prompt` is how many
+    turns had begun at the last prompt, `answered` how many were complete with the last final
+    output.
     """
 
     completed: int = 0
@@ -28,12 +30,12 @@ class Turns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     @property
     def begun(self) -> int:
-        """How many turns are complete or running."""
+        """The number of turns that are complete or running."""
         return self.completed + self.open
 
 
 class FiringCount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often a rule fired, and in which turn and when it last did."""
+    """How often a rule fired, and the turn and time of the last firing."""
 
     count: int
     turn: int
@@ -41,7 +43,7 @@ class FiringCount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The events of a session, folded; nothing in it is ever changed in place."""
+    """The state of a session, folded from its events. It is never changed in place."""
 
     id: str = DEFAULT_SESSION
     seq: int = 0
@@ -57,11 +59,11 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def turn(self) -> int:
-        """The number of the turn that is running or about to run, from 1."""
+        """The number of the running or next turn, from 1."""
         return self.turns.completed + 1
 
     def turn_during(self, kind: Kind) -> int:
-        """As `turn`, but the next one at a prompt and the last one at the end of the session."""
+        """As `turn`, but the next turn at a prompt, and the last one at the end of the session."""
         if kind is Kind.PROMPT:
             return self.turns.begun + 1
         if kind is Kind.SESSION_END and not self.turns.open:
@@ -69,13 +71,13 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.turn
 
     def turns_since_prompt(self, kind: Kind) -> int:
-        """How many turns are complete since the last prompt; none at a prompt itself."""
+        """The number of turns completed since the last prompt; 0 at a prompt itself."""
         if kind is Kind.PROMPT:
             return 0
         return max(self.turns.completed - self.turns.before_prompt, 0)
 
     def ever_called(self, tool: str) -> bool:
-        """The tool was executed in this session."""
+        """Whether the tool was executed in this session."""
         return self.count_calls(tool) > 0
 
     def count_calls(self, tool: str) -> int:
@@ -83,33 +85,33 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.calls.tally(tool).count
 
     def called_since(self, tool: str, turns: int) -> bool:
-        """The tool was executed in the last `turns` turns or in the current one."""
+        """Whether the tool was executed in the last `turns` turns or in the current one."""
         tally = self.calls.tally(tool)
         return tally.count > 0 and tally.last_turn >= self.turn - turns
 
     def called_for_answer(self, tool: str) -> bool:
-        """The tool was executed, or is under way, since the last final output."""
+        """Whether the tool was executed, or is running, since the last final output."""
         tally = self.calls.tally(tool)
         called = tally.count > 0 and tally.last_turn > self.turns.answered
         return called or self.calls.pending_of(tool) > 0
 
     def count_used(self, tool: str) -> int:
-        """Calls and those under way: what a quota of the session counts."""
+        """The number of ended and running calls, for a quota of the session."""
         return self.count_calls(tool) + self.calls.pending_of(tool)
 
     def count_used_in_turn(self, tool: str) -> int:
-        """Calls and those under way in this turn: what a quota of the turn counts."""
+        """The number of ended and running calls in this turn, for a quota of the turn."""
         return self.calls.tally(tool).in_turn(self.turn) + self.calls.pending_of(tool)
 
     def used_since(self, tool: str, turns: int) -> bool:
-        """As `called_since`, with calls under way: what a tool's cool-down looks at."""
+        """As `called_since`, including running calls, for a tool's cool-down."""
         return self.called_since(tool, turns) or self.calls.pending_of(tool) > 0
 
 
-# Keys keep their order: a guard may walk a map, and a restored session must read the same.
+# Keys keep their order: a guard may iterate over a map, and a restored session must not differ.
 _ENCODER = msgspec.json.Encoder()
 
 
 def encode_session(session: Session) -> bytes:
-    """A session as JSON; equal histories give equal bytes."""
+    """Encode a session as JSON. Equal histories give equal bytes."""
     return _ENCODER.encode(session)

@@ -1,4 +1,4 @@
-"""The slate: variables and enabled sets. `decide` works on it, `fold` keeps it, by one rule."""
+"""Variables and enabled sets. `decide` and `fold` change them by the same code."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -10,23 +10,23 @@ from bylaw.model.effects import ResponseUse, RulesEnable, StateSet, Step
 from bylaw.model.values import JSON
 from bylaw.model.vocabulary import Op
 
-# The steps that change it.
+# The steps that change variables and enabled sets.
 SLATE_OPS = frozenset({Op.STATE_SET, Op.RULES_ENABLE, Op.RESPONSE_USE})
 _WRITERS = frozenset({StateSet, RulesEnable, ResponseUse})
 
 
 def variable_space(dialect: str, space: str = "") -> str:
-    """Where variables live: no book reads another's, so the dialect is part of the name."""
+    """Return the space of variables. It includes the language, so languages share no variables."""
     return f"{dialect}:{space}"
 
 
 def belongs_to(space: str, dialect: str) -> bool:
-    """Whether variables of this space are a language's own."""
+    """Whether variables of this space belong to a language."""
     return space.startswith(dialect + ":")
 
 
 class Enabled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is switched on; each command replaces all of it."""
+    """The names that are enabled. Each command replaces all of them."""
 
     responses: tuple[str, ...] = ()
     workflows: tuple[str, ...] = ()
@@ -34,18 +34,18 @@ class Enabled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 
 class Slate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Variables by space and name, what is enabled, and the selected response."""
+    """Variables by space and name, the enabled names, and the selected response."""
 
     variables: Mapping[str, Mapping[str, JSON]] = {}
     enabled: Enabled = Enabled()
     response: str = ""
 
     def space(self, name: str) -> Mapping[str, JSON]:
-        """The variables of one space; a space that nobody wrote to is empty."""
+        """Return the variables of one space, empty if nothing was written to it."""
         return self.variables.get(name, {})
 
     def after(self, step: Step) -> Self:
-        """The slate after a step; steps that do not write to it change nothing."""
+        """Return the state after a step. Steps that do not write variables change nothing."""
         if step.__class__ not in _WRITERS:
             return self
         match step:
@@ -56,7 +56,7 @@ class Slate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 enabled = Enabled(
                     responses=step.responses, workflows=step.workflows, protocols=step.protocols
                 )
-                # A workflow that is no longer enabled selects nothing any more.
+                # A workflow that is no longer enabled must not select a response.
                 return replace(self, enabled=enabled, response="")
             case ResponseUse():
                 return replace(self, response=step.id)

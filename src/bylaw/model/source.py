@@ -1,7 +1,7 @@
-"""Text with positions: the one place that converts characters, bytes and UTF-16 columns.
+"""Text with positions: the only module that converts characters, bytes and UTF-16 columns.
 
-Inside Bylaw a position is an offset in characters (code points). Editors count UTF-16
-units, tree-sitter, `ast` and libyaml count bytes, people count lines and columns from 1.
+Inside Bylaw a position is an offset in characters (code points). Editors count UTF-16 units.
+Tree-sitter, `ast` and libyaml count bytes. People count lines and columns from 1.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Span(Struct, frozen=True, order=True, gc=False):
     end: int
 
     def shift(self, by: int) -> Span:
-        """The same piece in a text that begins `by` characters earlier."""
+        """Return the same piece in a text that begins `by` characters earlier."""
         return Span(self.start + by, self.end + by)
 
     def to(self, other: Span) -> Span:
-        """From the start of this span to the end of the other."""
+        """Return the span from the start of this one to the end of the other."""
         return Span(self.start, other.end)
 
 
@@ -37,7 +37,7 @@ class Position(Struct, frozen=True):
 
 
 class EncodingError(ValueError):
-    """Bytes that are not UTF-8; `source` holds what could be read, `span` the first bad place."""
+    """Bytes that are not UTF-8. `source` holds the decoded text, `span` the first bad place."""
 
     def __init__(self, source: SourceFile, span: Span, byte: int) -> None:
         super().__init__(f"byte 0x{byte:02x} is not UTF-8")
@@ -54,7 +54,7 @@ class SourceFile(Struct, frozen=True, dict=True):
 
     @classmethod
     def decode(cls, path: str, data: bytes) -> SourceFile:
-        """Read UTF-8; a byte order mark stays in the text, so that writing back loses nothing."""
+        """Decode UTF-8. A byte order mark stays in the text, so that writing back loses nothing."""
         try:
             return cls(path, data.decode("utf-8"))
         except UnicodeDecodeError as error:
@@ -65,7 +65,7 @@ class SourceFile(Struct, frozen=True, dict=True):
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        # Made when a place is asked for: most texts have nothing to tell.
+        # Computed when a position is needed: most texts have no findings.
         starts, find = [0], self.text.find
         at = find("\n")
         while at >= 0:
@@ -75,26 +75,26 @@ class SourceFile(Struct, frozen=True, dict=True):
 
     @cached_property
     def line_count(self) -> int:
-        """How many lines there are; an empty text has one."""
+        """The number of lines. An empty text has one."""
         return len(self._line_starts)
 
     def position(self, offset: int) -> Position:
-        """Line and column of a character."""
+        """Return line and column of a character."""
         line = bisect_right(self._line_starts, offset)
         return Position(line, max(offset - self._first_column(line), 0) + 1)
 
     def _first_column(self, line: int) -> int:
-        """Where a line begins for people: editors do not show a byte order mark."""
+        """Return where a line begins for people: editors do not show a byte order mark."""
         start = self._line_starts[line - 1]
         return start + 1 if line == 1 and self.text.startswith(BOM) else start
 
     def utf16_column(self, offset: int) -> int:
-        """The column of a character in UTF-16 units, from 0, as editors count."""
+        """Return the column of a character in UTF-16 units, from 0, as editors count."""
         line_start = self._first_column(self.position(offset).line)
         return len(self.text[line_start:offset].encode("utf-16-le", "surrogatepass")) // 2
 
     def offset_of_bytes(self, line: int, byte_column: int) -> int:
-        """The character at a line (from 1) and a column in UTF-8 bytes (from 0)."""
+        """Return the character at a line (from 1) and a column in UTF-8 bytes (from 0)."""
         start = self._line_starts[min(line, self.line_count) - 1]
         text = self._raw_line(line)
         if text.isascii():
@@ -103,13 +103,13 @@ class SourceFile(Struct, frozen=True, dict=True):
         return start + len(head.decode("utf-8", "ignore"))
 
     def offset_of_utf16(self, line: int, column: int) -> int:
-        """The character at a line (from 1) and a column in UTF-16 units (from 0)."""
+        """Return the character at a line (from 1) and a column in UTF-16 units (from 0)."""
         start = self._first_column(min(line, self.line_count))
         head = self.line_text(line).encode("utf-16-le", "surrogatepass")[: 2 * column]
         return start + len(head.decode("utf-16-le", "ignore"))
 
     def line_text(self, line: int) -> str:
-        """One line as people see it, without its line break and a byte order mark."""
+        """Return one line as people see it, without line break and byte order mark."""
         text = self._raw_line(line)
         return text.removeprefix(BOM) if line == 1 else text
 
@@ -120,5 +120,5 @@ class SourceFile(Struct, frozen=True, dict=True):
         return self.text[starts[line - 1] : end].removesuffix("\r")
 
     def slice(self, span: Span) -> str:
-        """The text of a span."""
+        """Return the text of a span."""
         return self.text[span.start : span.end]

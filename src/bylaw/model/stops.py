@@ -1,6 +1,6 @@
-"""Blocked stops, told apart by what blocked them, so that nothing blocks for ever.
+"""Blocked stops, counted for each violation, so that no violation blocks forever.
 
-Each violation is counted for itself: one that changes does not make the others new.
+Each violation has its own count: if one changes, the others do not become new.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -20,10 +20,10 @@ from bylaw.model.vocabulary import OPEN_STATUSES, EffectStatus, Op
 if TYPE_CHECKING:
     from bylaw.model.facts import Entry
 
-# Older violations were mended or given up long ago.
+# Older violations were fixed or released long ago.
 MAX_BLOCKED = 512
-MAX_AS_ONE = 64  # where all violations of a stop are counted as one
-# Of one stop; all further ones are counted as one, so that none pushes another out.
+MAX_AS_ONE = 64  # if all violations of a stop are counted as one
+# Per stop. All further ones are counted as one, so that none pushes another out.
 MAX_EACH = 256
 UNANSWERED = "unanswered"
 _VIOLATIONS = "violations"
@@ -31,12 +31,12 @@ _VIOLATION = "violation"  # in older records: all violations of a stop as one
 
 
 def blocks_stop(decision: Decision) -> bool:
-    """At a stop, ask and halt mean what deny means."""
+    """Whether a decision blocks a stop. Ask and halt block it as deny does."""
     return is_refused(decision.verdict)
 
 
 def violations(event: AgentStop, decision: Decision) -> dict[str, Sequence[Reason]]:
-    """What blocks a stop, by digest, each with its reasons.
+    """Return what blocks a stop: violations by digest, each with its reasons.
 
     The same digest means the same violation: agent, reason and open entries are unchanged.
     """
@@ -50,7 +50,7 @@ def violations(event: AgentStop, decision: Decision) -> dict[str, Sequence[Reaso
 def _told_apart(decision: Decision) -> list[list[Reason]]:
     reasons = [one for one in decision.reasons if is_refused(one.verdict)]
     apart = [[one] for one in reasons[:MAX_EACH]]
-    # A verdict without a reason blocks, too.
+    # A verdict without a reason also blocks.
     return [*apart, reasons[MAX_EACH:]] if reasons[MAX_EACH:] or not apart else apart
 
 
@@ -62,7 +62,7 @@ def _digest(agent: str, reasons: list[Reason], entries: list[tuple[str, str, str
 
 
 def _digest_as_one(event: AgentStop, decision: Decision, reasons: list[Reason]) -> str:
-    """As older versions did: a record folds to what it folded to when it was made."""
+    """Compute the digest as older versions did, so that old records fold to the same session."""
     known = (event.facts.entries or {}).items()
     found = {key: one.digest for key, one in known if one and one.status in OPEN_STATUSES}
     for _, _, step in decision.numbered_steps():
@@ -77,11 +77,11 @@ def _sha256(agent: str, said: list[tuple[str, str]], found: list[tuple[str, str]
 
 
 def _open_entries(event: AgentStop, decision: Decision) -> Iterator[tuple[str, str, str]]:
-    """The entries that keep a stop from ending: policy, hash, digest of what it is about.
+    """Yield the entries that block a stop: policy, hash, and the digest of its files.
 
-    An entry is as this decision writes it: when a stop is first blocked, it is not there yet, and
-    one that is closed is gone at the next. How often it was shown grows with every block and says
-    nothing about it.
+    An entry is as this decision writes it. When a stop is first blocked, the facts do not have the
+    entry yet, and a closed entry is gone at the next stop. The number of times that it was shown is
+    not used, since it grows with every block.
     """
     entries: dict[str, Entry | EntryWrite | None] = {**(event.facts.entries or {})}
     for _, _, step in decision.numbered_steps():
@@ -93,7 +93,7 @@ def _open_entries(event: AgentStop, decision: Decision) -> Iterator[tuple[str, s
 
 
 class BlockedStop(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often one violation blocked a stop, and whether it was ever let through."""
+    """How often one violation blocked a stop, and whether it was ever released."""
 
     digest: str
     times: int
@@ -106,19 +106,19 @@ class BlockedStops(Struct, frozen=True, forbid_unknown_fields=True):
     stops: tuple[BlockedStop, ...] = ()
 
     def find(self, digest: str) -> BlockedStop:
-        """What is known of this violation."""
+        """Return the count of this violation."""
         known = (stop for stop in self.stops if stop.digest == digest)
         return next(known, BlockedStop(digest=digest, times=0))
 
     def add(self, digests: Collection[str], most: int) -> Self:
-        """They blocked once more, together; at most so many are kept."""
+        """Count one more block of these violations. Keep at most the newest `most`."""
         others = [stop for stop in self.stops if stop.digest not in digests]
         known = [self.find(digest) for digest in digests]
         newest = [replace(stop, times=stop.times + 1) for stop in known]
         return type(self)((*others, *newest)[-most:])
 
     def take_back(self, effect: EffectDone) -> Self:
-        """Those that a record says were let through the last time: that was no block."""
+        """Undo the last block of violations that a record says were released."""
         let_through = _released(effect, _VIOLATIONS)
         gone = let_through | _released(effect, _VIOLATION)
         if not gone:
@@ -135,7 +135,7 @@ class BlockedStops(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def released(stop: AgentStop, digests: Sequence[str], blocks: int) -> EffectDone:
-    """The record of violations that stand, blocked so often and were let through at a stop."""
+    """Build the record of violations that were released at a stop after `blocks` blocks."""
     return EffectDone(
         session=stop.session,
         agent=stop.agent,
@@ -148,7 +148,7 @@ def released(stop: AgentStop, digests: Sequence[str], blocks: int) -> EffectDone
 
 
 def _released(effect: EffectDone, key: str) -> set[str]:
-    """Which violations were let through, if that is what the record says."""
+    """Return the violations that a record says were released."""
     if effect.status is not EffectStatus.RELEASED or not isinstance(effect.result, dict):
         return set()
     found = effect.result.get(key)
@@ -156,5 +156,5 @@ def _released(effect: EffectDone, key: str) -> set[str]:
 
 
 def times_blocked(blocks: int) -> str:
-    """In words."""
+    """Return the number of blocks as text."""
     return "it blocked once" if blocks == 1 else f"it blocked {blocks} times"

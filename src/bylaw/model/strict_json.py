@@ -1,8 +1,8 @@
-"""A text that is JSON → its plain value, or what is wrong with it and at which characters.
+"""JSON text → its plain value, or the first problem and its position.
 
-Refused is also what readers of JSON take differently: a key that is there twice, `NaN`, numbers
-past every bound, half of a character, deep nesting. A good text is read by Python's own decoder;
-only one that is not good is walked through, to find the place.
+Also rejects what JSON readers treat differently: duplicate keys, `NaN`, numbers without bound, lone
+surrogates, deep nesting. Python's own decoder reads a valid text. A text is walked through only to
+find the position of a problem.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from bylaw.model.visible import brief
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
-# Deep enough for the arguments of any tool, far below where a parser gives up.
+# Deep enough for the arguments of any tool, far below the limit of any parser.
 MAX_DEPTH = 100
 MAX_DIGITS = 4_300
 
-# No alternative begins as another does, and what may fail comes last: no text makes them go back.
-# Groups are not possessive, since early releases of Python 3.11 take those wrongly. A string may
-# be unclosed in the first.
+# No two alternatives begin alike, and the part that can fail comes last, so no text causes
+# backtracking. Groups are not possessive, because early releases of Python 3.11 handle those
+# wrongly. The first pattern also matches a string without its closing quote.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*"?|[\[\]{}]', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 _OPEN_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*', re.DOTALL)
@@ -44,7 +44,7 @@ _WORDS = frozenset({"true", "false", "null"})
 
 
 class Flaw(Enum):
-    """The kinds of what can be wrong."""
+    """The kinds of problems."""
 
     SYNTAX = "syntax"
     DUPLICATE_KEY = "duplicate-key"
@@ -52,7 +52,7 @@ class Flaw(Enum):
 
 
 class JsonError(BylawError):
-    """What is wrong, in words for people, and where; the span is empty only in an empty text."""
+    """What is wrong, for people, and where. The span is empty only in an empty text."""
 
     def __init__(self, flaw: Flaw, message: str, span: Span) -> None:
         super().__init__(message)
@@ -61,12 +61,12 @@ class JsonError(BylawError):
         self.span = span
 
     def told_of(self, subject: str) -> str:
-        """The whole sentence: `the facts are` gives `the facts are not JSON: …`."""
+        """Return the full sentence: `the facts are` gives `the facts are not JSON: …`."""
         return f"{subject} not JSON: {self.message}" if self.flaw is Flaw.SYNTAX else self.message
 
 
 def read_json(text: str) -> JSON:
-    """The value of a text, or JsonError."""
+    """Return the value of a text. Raises JsonError."""
     refuse_depth(text)
     try:
         value: JSON = _DECODER.decode(text)
@@ -78,14 +78,14 @@ def read_json(text: str) -> JSON:
 
 
 def without_halves(text: str) -> str:
-    """JSON with U+FFFD for each half of a character: so does who writes such a text as UTF-8."""
+    """Return JSON with U+FFFD for each lone surrogate, as programs write it that write UTF-8."""
     if not _HALF.search(text):
         return text
     return _PAIR_OR_HALF.sub(lambda one: "\ufffd" if one["half"] else one[0], text)
 
 
 def decode_utf8(data: bytes) -> str:
-    """The text of bytes, or JsonError."""
+    """Return the text of bytes. Raises JsonError."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -95,7 +95,7 @@ def decode_utf8(data: bytes) -> str:
 
 
 def refuse_depth(text: str) -> None:
-    """Raise JsonError if brackets are nested too deeply, whatever else is in the text."""
+    """Raise JsonError if brackets are nested too deeply, whether or not the text is valid."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     depth = 0
@@ -107,7 +107,7 @@ def refuse_depth(text: str) -> None:
 
 
 def refuse_duplicate_keys(text: str) -> None:
-    """Raise JsonError if a text that another reader took for JSON has the same key twice."""
+    """Raise JsonError if a text that another reader accepted as JSON has a duplicate key."""
     try:
         _UNIQUE.decode(text)
     except ValueError:
@@ -115,7 +115,7 @@ def refuse_duplicate_keys(text: str) -> None:
 
 
 def flaw_in(text: str) -> JsonError:
-    """The first flaw of a text that a reader refused."""
+    """Return the first problem of a text that a reader rejected."""
     try:
         Walk(text).whole()
     except JsonError as flaw:
@@ -124,7 +124,10 @@ def flaw_in(text: str) -> JsonError:
 
 
 def place_of(text: str, path: tuple[str | int, ...]) -> Span | None:
-    """Where a text that is JSON writes a key, or begins an element, that these steps lead to."""
+    """Return the position of a key or element in a JSON text, or None.
+
+    `path` leads to it. The position of an element is its first character.
+    """
     walk = Walk(text, path)
     with suppress(_Found):
         walk.whole()
@@ -136,14 +139,15 @@ def _too_deep(at: int) -> JsonError:
     return JsonError(Flaw.TOO_DEEP, message, Span(at, at + 1))
 
 
-class _Found(Exception):  # noqa: N818 - ends a walk early, never seen outside
-    """The place that was sought."""
+class _Found(Exception):  # noqa: N818 - ends a walk early, never leaves this module
+    """The requested position was found."""
 
 
 class Walk:
-    """Goes through a text once; stops at the first flaw and remembers one place.
+    """Goes through a text once. Stops at the first problem, and can find one position.
 
-    A reader of a wider form says what is blank (`peek`) and where a list goes on (`goes_on`).
+    A reader of a wider format overrides `peek` (what is blank) and `goes_on` (where a list
+    continues).
     """
 
     def __init__(self, text: str, sought: tuple[str | int, ...] = ()) -> None:
@@ -184,7 +188,7 @@ class Walk:
         span = self.string()
         key: str = json.loads(self.text[span.start : span.end])
         if key in seen:
-            message = f"the key `{brief(key)}` is there twice"
+            message = f"duplicate key `{brief(key)}`"
             raise JsonError(Flaw.DUPLICATE_KEY, message, span)
         seen.add(key)
         if self.peek() != ":":
@@ -225,9 +229,9 @@ class Walk:
         self.path.pop()
 
     def peek(self) -> str:
-        """The next character that is no blank; nothing at the end."""
+        """Skip blanks and return the next character, or nothing at the end."""
         blanks = _BLANKS.match(self.text, self.at)
-        assert blanks is not None, "the pattern matches nothing too"
+        assert blanks is not None, "the pattern also matches nothing"
         self.at = blanks.end()
         return self.text[self.at : self.at + 1]
 
@@ -238,7 +242,7 @@ class Walk:
             self.broken_string(body.end())
         for found in _PAIR_OR_HALF.finditer(self.text, self.at, body.end()):
             if found["half"]:
-                self.fail("half of a character is none", Span(*found.span()))
+                self.fail("lone surrogate (half of a character)", Span(*found.span()))
         span = Span(self.at, body.end() + 1)
         self.at = span.end
         return span
@@ -246,11 +250,11 @@ class Walk:
     def broken_string(self, at: int) -> NoReturn:
         match self.text[at : at + 1]:
             case "":
-                self.fail("a text has no closing quote", Span(self.at, self.at + 1))
+                self.fail("missing closing quote", Span(self.at, self.at + 1))
             case "\\":
-                self.fail("this is no escape", Span(at, at + 2))
+                self.fail("invalid escape", Span(at, at + 2))
             case _:
-                self.fail("this character is written as an escape", Span(at, at + 1))
+                self.fail("this character must be escaped", Span(at, at + 1))
 
     def literal(self) -> None:
         number = _NUMBER.match(self.text, self.at)
@@ -258,7 +262,7 @@ class Walk:
         if number and not _is_bounded(number[0]):
             self.fail("this number is too large", Span(*number.span()))
         if word and word[0] in _CONSTANTS:
-            self.fail(f"`{word[0]}` is no value of JSON", Span(*word.span()))
+            self.fail(f"`{word[0]}` is not a JSON value", Span(*word.span()))
         if word and word[0] in _WORDS:
             number = word
         if number is None:

@@ -1,4 +1,4 @@
-"""How large a text is for a model, by a formula that never changes under a replay."""
+"""The size of a text for a model, by a fixed formula, so that replays give the same result."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ _CHARS_A_TOKEN = 4
 
 
 def count_tokens(text: str) -> int:
-    """A quarter of the code points, rounded up (CM-A08)."""
+    """Return a quarter of the code points, rounded up (CM-A08)."""
     return -(-len(text) // _CHARS_A_TOKEN)

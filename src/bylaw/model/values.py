@@ -1,4 +1,4 @@
-"""Plain values: the JSON that events, steps and sessions carry."""
+"""Plain values: the JSON in events, steps and sessions."""
 
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated
@@ -10,24 +10,24 @@ if TYPE_CHECKING:
 
     JSON: TypeAlias = dict[str, "JSON"] | list["JSON"] | str | int | float | bool | None
 else:
-    # msgspec resolves no recursive alias; what it decodes for Any is exactly JSON.
-    from typing import Any as JSON  # noqa: N814 - the name that it stands in for
+    # msgspec cannot resolve a recursive alias. What it decodes for Any is exactly JSON.
+    from typing import Any as JSON  # noqa: N814 - it replaces the alias `JSON`
 
-# Every reader of JSON keeps whole numbers up to here exactly.
+# Every reader of JSON keeps whole numbers up to this one exactly.
 MAX_COUNT = 2**53 - 1
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
 
 
 def as_text(value: JSON) -> str:
-    """What a person reads: a string as it is, nothing for null, else compact JSON."""
+    """Return a text for people: a string as it is, nothing for null, otherwise compact JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else msgspec.json.encode(value).decode()
 
 
 def is_finite(value: JSON) -> bool:
-    """Whether every number in a value is one that JSON can say."""
+    """Whether every number in a value is finite, as JSON requires."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, list):
@@ -36,5 +36,5 @@ def is_finite(value: JSON) -> bool:
 
 
 def size_of(value: JSON) -> int:
-    """How many bytes a value takes as JSON."""
+    """Return the size of a value: characters of a string, otherwise bytes as JSON."""
     return len(value) if isinstance(value, str) else len(msgspec.json.encode(value))

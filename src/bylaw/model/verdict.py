@@ -1,4 +1,4 @@
-"""Verdicts, weakest first; the strongest over all books stands."""
+"""Verdicts, weakest first. The strongest one of all books decides."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -6,7 +6,7 @@ from operator import attrgetter
 
 
 class Verdict(Enum):
-    """What a rule says about an event."""
+    """What a rule decides about an event."""
 
     ALLOW = "allow"
     WARN = "warn"
@@ -15,7 +15,7 @@ class Verdict(Enum):
     HALT = "halt"
 
     def __init__(self, _word: str) -> None:
-        # How many came before: members are made in the order in which they are written.
+        # The number of earlier members: members are created in the order of the source.
         self.strength = len(type(self).__members__)
 
     def __lt__(self, other: object) -> bool:
@@ -32,10 +32,10 @@ class Verdict(Enum):
 
 
 def is_refused(verdict: Verdict) -> bool:
-    """Whether a thing is not let through: what a person has to decide is not, either."""
+    """Whether the event is not allowed. This includes ask, since a person has not decided yet."""
     return verdict >= Verdict.ASK
 
 
 def strongest(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict that stands; without any, allow."""
+    """Return the strongest verdict, or allow if there are none."""
     return max(verdicts, key=attrgetter("strength"), default=Verdict.ALLOW)

@@ -1,8 +1,8 @@
-"""Foreign text → text that is safe to look at, and how many columns it fills.
+"""Text from outside → text that is safe to show, and how many columns it takes.
 
-Whatever moves the cursor, reorders the line or shows nothing at all is written as
-`\\u{202e}`. The notation is unambiguous: a backslash that would begin one is written
-so itself, hence two different texts never look the same for that reason.
+A character that moves the cursor, reorders the line or cannot be seen is written as `\\u{202e}`.
+The notation is unambiguous: a backslash that would begin such a mark is itself written this way. So
+two different texts never look the same because of it.
 """
 
 from __future__ import annotations
@@ -36,44 +36,44 @@ MAX_BRIEF = 60
 
 
 def visible(text: str) -> str:
-    """The same text with every unseen character written out, on one line."""
+    """Return the text on one line, with every unseen character written out."""
     return _HIDDEN.sub(_written_out, text)
 
 
 def visible_once(text: str) -> str:
-    """The same for a text in which names are written out already: these stay as they are."""
+    """As `visible`, for a text in which names are already written out: these stay as they are."""
     return _UNSEEN_ONLY.sub(_written_out, text)
 
 
 def visible_in_json(encoded: str) -> str:
-    """JSON without a line break, with unseen characters as JSON escapes: the same value."""
+    """Return JSON of one line with unseen characters as JSON escapes. The value is the same."""
     return _UNSEEN_ONLY.sub(_json_escape, encoded)
 
 
 def clipped(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, with an ellipsis where something is left out."""
+    """Return at most `limit` characters of a text, with an ellipsis if something is left out."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def brief(text: str) -> str:
-    """A piece of foreign text for a message: on one line, and not longer than helps a reader."""
-    # More pieces than characters cannot be shown, so a long text is not taken apart to its end.
+    """Return a piece of text from outside for a message: on one line and of limited length."""
+    # No more words than characters can be shown, so a long text is not split completely.
     return clipped(" ".join(text.split(maxsplit=MAX_BRIEF)), MAX_BRIEF)
 
 
 def listed(things: Sequence[T], most: int, shown: Callable[[T], str] = str) -> str:
-    """Some things as people read them, and how many more there are."""
+    """List some things for people, and say how many more there are."""
     more = f" and {len(things) - most:,} more" if len(things) > most else ""
     return ", ".join(map(shown, things[:most])) + more
 
 
 def in_ticks(text: str) -> str:
-    """A text as it was written, in a sentence."""
+    """Return the text in backticks, for a sentence."""
     return f"`{text}`"
 
 
 def columns(line: str) -> tuple[str, list[int]]:
-    """A line as it is shown, tabs expanded, and the column at which each character begins.
+    """Return a line as it is shown, tabs expanded, and the column where each character begins.
 
     The list has one entry more than the line has characters: where the next one would begin.
     """
@@ -88,12 +88,12 @@ def columns(line: str) -> tuple[str, list[int]]:
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a visible text fills."""
+    """Return how many columns of a terminal a visible text takes."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
 def _shown(line: str, index: int) -> str:
-    # A backslash is hidden only by what follows it, so two characters are looked at.
+    # Whether a backslash is written out depends on what follows it, so match more than one.
     found = _HIDDEN.match(line, index)
     return _written_out(found) if found else line[index]
 

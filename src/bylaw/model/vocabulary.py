@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What happened; decides which fields an event has."""
+    """The kind of an event, which decides its fields."""
 
     SESSION_START = "session.start"
     PROMPT = "prompt"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 
 class Role(StrEnum):
-    """Who speaks in a message."""
+    """Who wrote a message."""
 
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -34,12 +34,12 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-# By the words that files use.
+# By the words in files.
 ROLES = {role.value: role for role in Role}
 
 
 class CallStatus(StrEnum):
-    """How a tool call ended; the last two mean that it never happened."""
+    """How a tool call ended. With `denied` and `cancelled`, the call never ran."""
 
     OK = "ok"
     ERROR = "error"
@@ -78,7 +78,7 @@ class FileStatus(StrEnum):
 
 
 class Op(StrEnum):
-    """What a step does; `answer` is the host's reply and stands in `effect` events only."""
+    """What a step does. `answer` is the host's reply, which occurs only in `effect` events."""
 
     MESSAGE_INSERT = "message.insert"
     TOOL_CALL = "tool.call"
@@ -103,7 +103,7 @@ class Op(StrEnum):
 
 
 class EffectStatus(StrEnum):
-    """How a step ended; `released` is a stop that was let through with a warning."""
+    """How a step ended. `released` is a stop that was allowed with a warning."""
 
     OK = "ok"
     FAILED = "failed"
@@ -114,7 +114,7 @@ class EffectStatus(StrEnum):
 
 
 class EntryStatus(StrEnum):
-    """Where an entry of the policy queue stands."""
+    """The state of an entry of the policy queue."""
 
     QUEUED = "queued"
     PASSED = "passed"
@@ -122,28 +122,28 @@ class EntryStatus(StrEnum):
     SKIPPED = "skipped"
 
 
-# An entry that is open waits for somebody; the others are settled.
+# Open entries still need work. All others are closed.
 OPEN_STATUSES = frozenset({EntryStatus.QUEUED, EntryStatus.FAILED})
 
 
 class ApprovalState(StrEnum):
-    """Whether an approval still counts."""
+    """Whether an approval is still valid."""
 
     GRANTED = "granted"
     REVOKED = "revoked"
     EXPIRED = "expired"
-    UNCLEAR = "unclear"  # something is said, and nobody can tell what
+    UNCLEAR = "unclear"  # a statement exists, but it cannot be understood
 
 
 class PolicyMode(StrEnum):
-    """How strictly the bus reads messages."""
+    """How strictly the bus checks messages."""
 
     STRICT = "strict"
     RELAXED = "relaxed"
 
 
 class Recipient(StrEnum):
-    """Whom a message is for."""
+    """Who gets a message."""
 
     MODEL = "model"
     PERSON = "person"
@@ -159,7 +159,7 @@ class Category(StrEnum):
 
 
 class Priority(StrEnum):
-    """How important a notice is, least first."""
+    """How important a notice is, lowest first."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -176,7 +176,7 @@ class DeliverAt(StrEnum):
 
 
 class Level(StrEnum):
-    """How loud a log line is."""
+    """The level of a log line."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -185,7 +185,7 @@ class Level(StrEnum):
 
 
 class Channel(StrEnum):
-    """Where on the bus a rule may write."""
+    """Where on the bus a rule can write."""
 
     OUTPUT = "output"
     ERROR = "error"
@@ -200,7 +200,7 @@ class Authority(StrEnum):
 
 
 class Moment(StrEnum):
-    """What a hook of a coding agent is about, whatever the client calls it."""
+    """The event of a coding agent's hook, under one name for all clients."""
 
     SESSION_START = "session start"
     PROMPT = "prompt"

@@ -1,39 +1,40 @@
-"""The newest messages and calls: a bounded number of them, and a bounded amount of text."""
+"""The newest messages and calls: bounded in number and in the size of their text."""
 
 from __future__ import annotations
 
 from typing import Protocol, Self, TypeVar
 
-# Guards can look back this far; totals are counters, so nothing else is kept.
+# Guards can read this many items. Totals are counters, so older items are not kept.
 WINDOW = 200
-# Characters; whoever sends longer texts has a shorter window, and a session stays small.
+# Characters. With longer texts the oldest items lose theirs, so that a session stays small.
 WINDOW_CHARS = 262_144
 
 
 class Sized(Protocol):
-    """Something that takes room in a window."""
+    """An item of a window."""
 
     @property
     def chars(self) -> int:
-        """About how many characters it holds."""
+        """The approximate number of characters that it holds."""
 
     def without_text(self) -> Self:
-        """The same without its long parts; it then holds none."""
+        """The same item without its long parts. It then has no characters."""
 
 
 Item = TypeVar("Item", bound=Sized)
 
 
 def appended(window: tuple[Item, ...], chars: int, item: Item) -> tuple[tuple[Item, ...], int]:
-    """The window with one item more, and its characters.
+    """Return the window with one more item, and its characters.
 
-    There are always the newest items (TR-A18); while they hold too much text, the oldest lose
-    theirs. The sum is carried along, so that an item costs the same however many there are.
+    The window always has the newest items (TR-A18). If they hold too much text, the oldest lose
+    theirs. The sum of characters is carried along, so that the cost of an item does not grow with
+    the window.
     """
     chars += item.chars
     leave = max(len(window) + 1 - WINDOW, 0)
     chars -= sum(old.chars for old in window[:leave])
-    items = window[leave:] + (item,)  # noqa: RUF005 - the other way takes twice as long
+    items = window[leave:] + (item,)  # noqa: RUF005 - unpacking takes twice as long
     return (items, chars) if chars <= WINDOW_CHARS else _lightened(items, chars)
 
 

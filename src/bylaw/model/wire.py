@@ -1,4 +1,4 @@
-"""Events to and from lines of JSON; what is not exactly an event is refused in plain words."""
+"""Events ↔ lines of JSON. A line that is not exactly an event is rejected with a clear message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bylaw.model.strict_json import (
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
-# Keys keep their order: a guard may walk a map, and a replayed event must read the same.
+# Keys keep their order: a guard may iterate over a map, and a replay must give the same result.
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
@@ -49,7 +49,7 @@ _CODES = {
 
 
 class EventError(BylawError):
-    """A line that is no event: a stable code, and a message for people."""
+    """A line that is not an event. Holds a stable code and a message for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -62,13 +62,13 @@ class _Head(msgspec.Struct):
 
 
 def encode_event(event: Event) -> bytes:
-    """One line without its line break; fields that have their default are left out."""
+    """Encode as one line without a line break. Fields with their default value are omitted."""
     return _ENCODER.encode(_share_defaults(event))
 
 
 def _share_defaults(event: Event) -> Event:
-    # msgspec leaves a field out when it holds the very object of its default. A value that is
-    # only equal must be left out too, or equal events would have different bytes.
+    # msgspec omits a field only if it holds the same object as its default. A value that is only
+    # equal must be omitted as well, or equal events would have different bytes.
     facts = _NO_FACTS[type(event.facts)]
     if event.facts == facts and event.facts is not facts:
         event = replace(event, facts=facts)
@@ -78,7 +78,7 @@ def _share_defaults(event: Event) -> Event:
 
 
 def as_written(event: Event) -> Event:
-    """The event as whoever reads it again finds it; EventError for what cannot be written."""
+    """Return the event as a reader would decode it. Raises EventError if it cannot be encoded."""
     try:
         return _DECODER.decode(encode_event(event))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as wrong:
@@ -87,7 +87,7 @@ def as_written(event: Event) -> Event:
 
 
 def decode_event(line: bytes) -> Event:
-    """An event from one line, or an EventError that says what is wrong with it."""
+    """Decode one line. Raises EventError with a message that names the problem."""
     try:
         text = decode_utf8(line)
         refuse_depth(text)

@@ -1,6 +1,6 @@
-"""Every code a diagnostic or an evaluation error can have, with its page in docs/diagnostics.
+"""Every code of a diagnostic or an evaluation error, with the text of its page in docs/diagnostics.
 
-A module here holds the codes of one part of Bylaw. A code is stable: it is never renamed.
+A module here has the codes of one part of Bylaw. A code is stable: it is never renamed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Example(Struct, frozen=True):
-    """A text that provokes the code. `kind` says which reader is asked, see docs/provoke.py."""
+    """A text that provokes the code. `kind` selects the reader, see docs/provoke.py."""
 
     kind: str
     text: str
@@ -17,7 +17,7 @@ class Example(Struct, frozen=True):
 
 
 class Code(Struct, frozen=True):
-    """A kebab-case name, what it means, why Bylaw says so, how to mend it."""
+    """A kebab-case name, what it means, why Bylaw reports it, how to fix it."""
 
     name: str
     summary: str

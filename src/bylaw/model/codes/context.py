@@ -1,4 +1,4 @@
-"""Codes of the context language: its document fixes them, in capitals, so they keep that form."""
+"""Codes of the context language. Its document prescribes them in capitals."""
 
 from bylaw.model.codes import Code, Example
 
@@ -13,32 +13,33 @@ def _module(*blocks: str) -> Example:
 
 PARSE_ERROR = Code(
     "PARSE_ERROR",
-    "the blocks of a document are not properly framed, or a body is no YAML document",
-    "Markers stand alone on their lines, every block is closed where it was opened, and the body "
-    "of a YAML block is one YAML document. What cannot be read completely is not read at all.",
-    "Close the block that the error names, or mend its YAML.",
+    "the blocks of a document are not framed correctly, or a body is not a YAML document",
+    "Markers are alone on their lines, every block is closed where it was opened, and the body of "
+    "a YAML block is one YAML document. A document that cannot be read completely is not used at "
+    "all.",
+    "Close the block that the error names, or fix its YAML.",
     _context("[[MODULE]]\nname: m\ndescription: d\n"),
 )
 INVALID_YAML = Code(
     "INVALID_YAML",
-    "a body is YAML, but uses what this language leaves out",
-    "Tags, anchors, aliases, merge keys, directives and keys that are no texts make a value depend "
-    "on more than what stands there.",
+    "a body uses YAML features that this language does not allow",
+    "With tags, anchors, aliases, merge keys, directives and keys that are not texts, a value "
+    "depends on more than the text at its place.",
     "Write the value out.",
     _module("[[ENUM]]", "name: &a WorkMode", "values: [plan]", "[[/ENUM]]"),
 )
 SCHEMA_VIOLATION = Code(
     "SCHEMA_VIOLATION",
     "a block has a key, a value or a place that its schema does not allow",
-    "Schemas are closed: what they do not name would be ignored, and its author would rely on it.",
-    "Do what the error says: rename or delete the key, give the value the right type, or move the "
-    "block into a module.",
+    "Schemas are closed: an unknown key would be ignored, although its author relies on it.",
+    "Follow the error: rename or delete the key, give the value the right type, or move the block "
+    "into a module.",
     _module("[[ENUM]]", "name: WorkMode", "values: [plan]", "colour: red", "[[/ENUM]]"),
 )
 DUPLICATE_ID = Code(
     "DUPLICATE_ID",
-    "an id is given twice in one list",
-    "Two rules of a protocol with one id cannot be told apart, and to set or enable something "
+    "an id occurs twice in one list",
+    "Two rules of a protocol with one id cannot be distinguished. Setting or enabling something "
     "twice in one command has no meaning.",
     "Rename or delete one of the two.",
     _module(
@@ -53,25 +54,25 @@ DUPLICATE_ID = Code(
 )
 UNKNOWN_ID = Code(
     "UNKNOWN_ID",
-    "something is referred to that is not there",
-    "Nothing is guessed: a reference that means nothing is an error where it is written.",
-    "Mend the name, or declare what it means.",
+    "a reference to something that does not exist",
+    "Bylaw guesses nothing: an unknown reference is an error at the place where it is written.",
+    "Correct the name, or declare it.",
     _module("[[STATE]]", "name: mode", "type: WorkMode", "[[/STATE]]"),
 )
 REFERENCE_ERROR = Code(
     "REFERENCE_ERROR",
-    "a reference has the wrong form, or means something of another module without naming it",
-    "A symbol of another module is written `module.symbol`; a value refers to `$arg0`, `$name` or "
-    "`$state.x` and to nothing else; a workflow refers to what is enabled with it.",
+    "a reference has the wrong form, or does not name the module that it refers to",
+    "A symbol of another module is written `module.symbol`. A value refers only to `$arg0`, "
+    "`$name` or `$state.x`. A workflow refers to what is enabled with it.",
     "Write the reference as the error says.",
     _module("[[STATE]]", "name: s", "type: String", "[[/STATE]]", "[[COMMAND]]", "name: c",
             'effects: {set_state: [{name: s, value: "$arg0"}]}', "[[/COMMAND]]"),
 )  # fmt: skip
 AMBIGUOUS_ID = Code(
     "AMBIGUOUS_ID",
-    "a reference could mean symbols of several modules",
-    "All ambiguity is an error; the one that was meant is not guessed.",
-    "Write `module.symbol`; the error lists the candidates.",
+    "a reference fits symbols of several modules",
+    "Every ambiguity is an error. Bylaw does not guess.",
+    "Write `module.symbol`. The error lists the candidates.",
     _context(
         "\n".join(
             f"[[MODULE]]\nname: {name}\ndescription: d\n"
@@ -83,10 +84,10 @@ AMBIGUOUS_ID = Code(
 )
 CONFLICT = Code(
     "CONFLICT",
-    "what is enabled together cannot hold, or an output does not keep to what is enabled",
+    "enabled items contradict each other, or an output violates an enabled rule",
     "No output can satisfy a tool that is both forbidden and required. While a protocol is "
     "enabled, its rules are always enforced.",
-    "Enable one of the two; or keep to the rule that the error names.",
+    "Enable one of the two, or follow the rule that the error names.",
     _module(
         "[[PROTOCOL]]",
         "protocols:",
@@ -101,9 +102,9 @@ CONFLICT = Code(
 )
 INVALID_COMMAND = Code(
     "INVALID_COMMAND",
-    "a line is a call, but not one that the command takes",
-    "Calls are the only thing that is executed, so nothing about them is inferred: the form, the "
-    "number and the types of arguments are those of the command's signature.",
+    "a line is a call, but the command does not accept it",
+    "Only calls are executed, so nothing about them is inferred: the form, the number and the "
+    "types of arguments must match the signature of the command.",
     "Call it as its signature says, such as `/mode(design)`.",
     Example("context-call", "/setmode(deploy)"),
 )

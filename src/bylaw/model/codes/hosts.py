@@ -1,14 +1,14 @@
-"""Codes of what a rule cannot have in a host, see `bylaw check --host`."""
+"""Codes for what a host does not support, see `bylaw check --host`."""
 
 from bylaw.model.codes import Code, Example
 
 HOST_EFFECT = Code(
     "host-effect",
-    "a rule wants something done that the host cannot carry out",
-    "Rules are written once and hold in every host, but not every host can do everything: a coding "
-    "agent lets nobody compact its history or call its tools. Such a step is recorded as "
-    "`not_carried_out`, and what the language says of a failed step follows.",
-    "Take the step out, or leave the rule to a host that can do it.",
+    "a rule has an action that the host does not support",
+    "Rules are written once and apply in every host, but not every host can do everything. For "
+    "example, no coding agent lets Bylaw compact its history or call its tools. Such a step is "
+    "recorded as `not_carried_out`, and the language handles it as a failed step.",
+    "Remove the action, or use the rule only in a host that supports it.",
     Example(
         "host-claude",
         '<rules>\n  <on id="shorten" event="turn_end"><compact keep="latest:10"/></on>\n</rules>\n',
@@ -17,10 +17,10 @@ HOST_EFFECT = Code(
 
 HOST_EVENT = Code(
     "host-event",
-    "a rule is about something that the host never tells of",
-    "What a host does not tell of cannot be judged: the rule never fires there, and nobody would "
-    "notice.",
-    "Choose another event, or know that the rule does not hold in this host.",
+    "a rule is on an event that the host does not report",
+    "Bylaw cannot decide events that a host does not report. The rule never fires there, without "
+    "any sign.",
+    "Choose another event, or accept that the rule has no effect in this host.",
     Example(
         "host-opencode",
         'rule = { id = "bye", trigger = "on_session_end" }\n'
@@ -31,10 +31,10 @@ HOST_EVENT = Code(
 
 HOST_TEXT = Code(
     "host-text",
-    "what a rule says reaches nobody at that moment, or somebody else",
-    "A client passes texts on only at some moments. What cannot be said to the model waits for the "
-    "next moment at which it can; a warning that the person cannot be shown is told to the model.",
-    "Choose another event, or another `deliver_at`, if it must be heard at once.",
+    "a message of a rule is delayed, or goes to another recipient",
+    "A client passes on messages only at some events. A message for the model waits for the next "
+    "event that can carry it. A warning that cannot be shown to the person goes to the model.",
+    "Choose another event or another `deliver_at` if the message must arrive at once.",
     Example(
         "host-claude",
         "<rules>\n"
@@ -45,12 +45,12 @@ HOST_TEXT = Code(
 
 HOST_VERDICT = Code(
     "host-verdict",
-    "a rule refuses something that the host does not hold up",
-    "A coding agent has shown its output before that can be refused, some clients cannot be kept "
-    "from stopping, and some would let a call run while a person is asked. What happens instead is "
-    "said with the finding; a call is never let through because of it.",
-    "Nothing, if what happens instead is enough. Otherwise judge at an earlier event, such as the "
-    "call of a tool.",
+    "a rule denies or blocks something that the host cannot stop",
+    "A coding agent shows its output before Bylaw can withhold it. Some clients cannot be "
+    "prevented from stopping, and some would run a call while a person is asked. The finding says "
+    "what happens instead. A call is never allowed because of it.",
+    "Do nothing if what happens instead is enough. Otherwise decide at an earlier event, such as "
+    "before a tool call.",
     Example(
         "host-opencode",
         "---\ntrigger: src/**/*.py\n---\nCheck that the tests fit.\n",

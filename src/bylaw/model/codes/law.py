@@ -1,4 +1,4 @@
-"""Codes of RULE_DSL: what is wrong with a law file."""
+"""Codes for RULE_DSL files."""
 
 from bylaw.model.codes import Code, Example
 
@@ -13,7 +13,7 @@ _TELL = "{type: write_bus, channel: output, template: done}"
 
 
 def _rule(**changed: str) -> Example:
-    """One rule with some of its keys written otherwise; an empty text leaves a key out."""
+    """Return one rule with some keys changed. An empty text removes a key."""
     keys = {**_BUS, **changed}
     text = "".join(f"{key}: {value}\n" for key, value in keys.items() if value)
     return Example("law", f'dsl_version: "0.1"\n{text}')
@@ -38,7 +38,7 @@ def _one_of_two(rule_id: str, priority: int, phases: str) -> str:
 
 LAW_VERSION = Code(
     "law-version",
-    'the `dsl_version` of a law file is not the text `"0.1"`',
+    'the `dsl_version` of a RULE_DSL file is not the text `"0.1"`',
     "Rules of another version may mean something else. Without quotes YAML reads a number, and "
     "0.1 and 0.10 are the same number.",
     'Write `dsl_version: "0.1"`, with the quotes.',
@@ -46,28 +46,30 @@ LAW_VERSION = Code(
 )
 LAW_UNKNOWN_KEY = Code(
     "law-unknown-key",
-    "a law file has a key that means nothing where it stands",
-    "A guard that is misspelt and passed over would leave the rule open.",
-    "Use a known key; the help line names the nearest one.",
+    "a RULE_DSL file has an unknown key",
+    "If Bylaw ignored a misspelt guard, the rule would apply to more than intended.",
+    "Use a known key. The help line names the nearest one.",
     _rule(guards="", gaurds="{category_in: [A]}"),
 )
 LAW_MISSING_KEY = Code(
     "law-missing-key",
     "a rule or an action lacks a key that it needs",
-    "`rule_id`, `priority`, `trigger` and `actions` have no default, nor has what an action needs.",
+    "`rule_id`, `priority`, `trigger` and `actions` have no default. The same is true of the keys "
+    "that an action needs.",
     "Add the key that the message names.",
     _rule(priority=""),
 )
 LAW_WRONG_VALUE = Code(
     "law-wrong-value",
-    "a key of a law file has a value of the wrong type, or out of its range",
-    'Values are not converted: `"10"` is a text and no number, `"yes"` is a text and no switch.',
+    "a key of a RULE_DSL file has a value of the wrong type, or out of its range",
+    'Values are not converted: `"10"` is a text, not a number, and `"yes"` is a text, not a '
+    "boolean.",
     "Write a value as the message says.",
     _rule(priority='"10"'),
 )
 LAW_NOT_A_CHOICE = Code(
     "law-not-a-choice",
-    "a key of a law file has a value that is not among the possible ones",
+    "a key of a RULE_DSL file has a value that is not one of the allowed ones",
     "The lists of triggers, events, commands, categories, modes, authorities, actions and channels "
     "are closed.",
     "Use one of the values that the help line names, in the same spelling.",
@@ -76,53 +78,53 @@ LAW_NOT_A_CHOICE = Code(
 LAW_EMPTY_LIST = Code(
     "law-empty-list",
     "a list of a rule is empty",
-    "A list that is left out means any, one that is empty would mean never: two different "
-    "intentions, one of them a mistake. A rule without actions would leave no evidence.",
+    "A missing list means any, an empty list would mean never. One of the two is probably a "
+    "mistake. A rule without actions would leave no evidence.",
     "List what the rule is for, or delete the key.",
     _rule(trigger="{kind: bus_input, match: {command_types: []}}"),
 )
 LAW_RULE_ID = Code(
     "law-rule-id",
-    "the `rule_id` of a rule is empty, too long, or has characters that cannot be seen",
-    "The id stands in records and in the names of evidence files, and people talk about it.",
+    "the `rule_id` of a rule is empty, too long, or has invisible characters",
+    "The id is used in records, in the names of evidence files, and by people.",
     "Write an id of 1 to 200 visible characters, such as `R-LINT`.",
     _rule(rule_id='""'),
 )
 LAW_DUPLICATE_RULE_ID = Code(
     "law-duplicate-rule-id",
     "two rules have the same `rule_id`",
-    "Nothing says which one counts, so no file that has one of them is in force.",
+    "It would be unclear which one applies, so no file that contains one of them is active.",
     "Give each rule an id of its own.",
     _two(_one_of_two("R-LINT", 10, "[1]"), _one_of_two("R-LINT", 20, "[2]")),
 )
 LAW_WRONG_TRIGGER = Code(
     "law-wrong-trigger",
     "a rule has a key that belongs to the other kind of trigger",
-    "A file event has no category, approval or command; a message has no event type. A guard over "
-    "a value that does not exist would always or never hold.",
+    "A file event has no category, approval or command. A message has no event type. A guard on a "
+    "value that does not exist would always or never hold.",
     "Delete the key, or change the `kind` of the trigger.",
     _rule(trigger="{kind: bus_input, match: {event_types: [modified]}}"),
 )
 LAW_PATH_VARIABLE = Code(
     "law-path-variable",
     "a path pattern of a rule has a variable",
-    "Nothing is captured here: the paths of a rule only say what it is for.",
+    "The paths of a rule only say which files it is for. They capture nothing.",
     "Write `*` for a part of a name, `**/` for folders, `{js,ts}` for alternatives.",
     _rule(trigger='{kind: bus_input, match: {paths: ["src/{name}.ts"]}}'),
 )
 LAW_AUTHORITIES = Code(
     "law-authorities",
     "an approval names fewer authorities than its mode needs",
-    "`single` needs one of the listed authorities, `dual` two different ones: with fewer the rule "
-    "could never be approved.",
+    "`single` needs one of the listed authorities, `dual` needs two different ones. With fewer, "
+    "the rule could never be approved.",
     "List `antigravity`, `human` or both.",
     _rule(guards="{category_in: [C], approval: {mode: dual, authorities: [human]}}"),
 )
 LAW_APPROVAL_NEEDED = Code(
     "law-approval-needed",
-    "a rule runs a command for category B or C, and does not say whose approval that needs",
-    "B and C never run unapproved, whatever the `mode`: such a message is held.",
-    "Write `mode: single` or `dual` with `authorities`, or take B and C out of `category_in`.",
+    "a rule runs a command for category B or C without naming an approval",
+    "B and C never run without approval, whatever the `mode` says: such a message is held.",
+    "Write `mode: single` or `dual` with `authorities`, or remove B and C from `category_in`.",
     _rule(
         guards="{category_in: [A, B]}",
         actions="\n  - {type: run_cmd, cmd: npm test, cwd: src, timeout_sec: 60}",
@@ -130,89 +132,89 @@ LAW_APPROVAL_NEEDED = Code(
 )
 LAW_MISPLACED_ACTION = Code(
     "law-misplaced-action",
-    "an action stands where it is not allowed",
-    "`on_error` holds `write_bus` and `release_lock` only. A rule on approval requests may only "
-    "`write_bus`: a request must start nothing and ask for nothing.",
+    "an action is at a place where it is not allowed",
+    "`on_error` can contain only `write_bus` and `release_lock`. A rule on approval requests can "
+    "only `write_bus`: a request must not start or request anything.",
     "Move or delete the action.",
     _rule(on_error="[{type: run_cmd, cmd: npm test, cwd: src, timeout_sec: 60}]"),
 )
 LAW_LOCK_FIRST = Code(
     "law-lock-first",
-    "a rule requires a lock, and does not take one first",
+    "a rule requires a lock but does not take it first",
     "`require_lock: true` promises that nothing happens without the lock.",
     "Make `write_processing_lock` the first action, or write `require_lock: false`.",
     _rule(guards="{category_in: [A], require_lock: true}"),
 )
 LAW_LOCK_KEY = Code(
     "law-lock-key",
-    "the key of a lock is no plain name",
-    "The key is part of a file name: it must stay in the folder of the locks. Results of commands "
-    "are not known when a lock is taken.",
+    "the key of a lock is not a plain name",
+    "The key is part of a file name, which must stay in the folder of the locks. Results of "
+    "commands are not known when a lock is taken.",
     "Write letters, digits, `_`, `.` and `-`, at most 100, and fields such as `{{msg_id}}`.",
     _rule(actions=f"\n  - {{type: write_processing_lock, lock_key: ../../x}}\n  - {_TELL}"),
 )
 LAW_SHELL_SYNTAX = Code(
     "law-shell-syntax",
-    "a command has something in it that only a shell understands",
-    "Commands never run in a shell: `&&`, `>`, `$(…)` and the like would be passed on as text.",
-    "Write one program with its arguments; put in quotes what is an argument.",
+    "a command contains something that only a shell understands",
+    "Commands never run in a shell: `&&`, `>`, `$(…)` and other shell syntax would be text.",
+    "Write one program with its arguments. Quote what is an argument.",
     _command('"npm run lint && rm -rf x"'),
 )
 LAW_COMMAND_QUOTES = Code(
     "law-command-quotes",
     "a command cannot be split into arguments",
-    "It is empty, too long, a quote is not closed, or a backslash stands at its end.",
+    "It is empty or too long, a quote is not closed, or it ends with a backslash.",
     "Close the quote: `'…'` keeps everything as it is, in `\"…\"` a backslash escapes.",
     _command('"python -c \'print(1)"'),
 )
 LAW_COMMAND_NOT_ALLOWED = Code(
     "law-command-not-allowed",
-    "a command starts a program that the law does not allow",
-    "The law allows `npm`, `pnpm`, `yarn`, `python`, `pytest` and `node`, by their whole names: no "
-    "path, no assignment and no other program before them.",
+    "a command starts a program that RULE_DSL does not allow",
+    "RULE_DSL allows `npm`, `pnpm`, `yarn`, `python`, `pytest` and `node`, by their whole names, "
+    "without a path, an assignment or another program before them.",
     "Use one of these programs, or put the work into a script that one of them runs.",
     _command("git status"),
 )
 LAW_INTERPOLATION = Code(
     "law-interpolation",
-    "a command or its folder has a field in it",
-    "Nothing of a message is ever pasted into a command. A whole `cmd` may be `{{run}}`: then the "
-    "commands that an approved message brings are run, each checked by itself.",
+    "a command or its folder contains a field",
+    "Nothing from a message is ever inserted into a command. A complete `cmd` can be `{{run}}`: "
+    "then the commands of an approved message run, and each is checked separately.",
     'Write the command out, or `cmd: "{{run}}"` alone.',
     _command('"python {{title}}"'),
 )
 LAW_RUN_CATEGORY = Code(
     "law-run-category",
-    "a rule runs what a message brings, and is not limited to the categories B, C and D",
-    "A message that could call itself A and bring its own command would need nobody's approval.",
-    "Write `category_in` with B, C or D only; B and C then need their approval.",
+    "a rule runs commands from a message but is not limited to the categories B, C and D",
+    "A message could give itself category A and run its own command without any approval.",
+    "Write `category_in` with B, C or D only. B and C then need their approval.",
     _command('"{{run}}"'),
 )
 LAW_NOT_EXPANDED = Code(
     "law-not-expanded",
     "a command has a wildcard or a `~` that a shell would expand",
-    "Commands never run in a shell, so the program is given the character itself.",
-    "Put it in quotes if it is meant so; else name the files.",
+    "Commands never run in a shell, so the program gets the character itself.",
+    "Quote it if that is what you want. Otherwise name the files.",
     _command('"python check.py *.ts"'),
 )
 LAW_UNKNOWN_FIELD = Code(
     "law-unknown-field",
     "a template names a field that does not exist",
-    "Fields are a closed list. An action with an unknown one fails whenever it runs.",
+    "Fields are a closed list. An action with an unknown field fails whenever it runs.",
     "Use one of the fields that the help line names.",
     _rule(actions='[{type: write_bus, channel: output, template: "done {{secret}}"}]'),
 )
 LAW_FIELD_WITHOUT_VALUE = Code(
     "law-field-without-value",
     "a template names a field that has no value for the trigger of its rule",
-    "A message has no `path` and no `type`; a file event has no `msg_id`, no `title` and so on.",
-    "Use a field of what triggers the rule.",
+    "A message has no `path` and no `type`. A file event has no `msg_id`, no `title` and so on.",
+    "Use a field that the trigger of the rule has.",
     _rule(actions='[{type: write_bus, channel: output, template: "saw {{path}}"}]'),
 )
 LAW_SHADOWED = Code(
     "law-shadowed",
-    "a rule is never reached: an earlier one takes all that it is for",
-    "The first rule that matches ends the search, unless it says `continue: true`.",
+    "a rule is never reached, because an earlier one matches everything that it is for",
+    "The first rule that matches ends the search, unless it has `continue: true`.",
     "Give the rule a smaller `priority`, narrow the earlier one, or delete one of the two.",
     _two(_one_of_two("R-ALL", 10, "[1, 2, 3]"), _one_of_two("R-TWO", 20, "[2]")),
 )

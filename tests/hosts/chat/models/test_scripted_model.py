@@ -67,7 +67,7 @@ class TestWrong:
         ("line", "told"),
         [
             ('{"text": ', "the turn is not JSON: it ends too early, column 9"),
-            ('{"text": "a", "text": "b"}', "the key `text` is there twice, column 15"),
+            ('{"text": "a", "text": "b"}', "duplicate key `text`, column 15"),
             ("[]", "a turn must be an object"),
             ('{"txt": "a"}', "a turn has no field `txt`: did you mean `text`?"),
             ('{"text": 5}', "`text` must be a string"),

@@ -79,7 +79,7 @@ def test_no_result_is_given_twice(script):
     ("line", "words"),
     [
         ("{", "the line is not JSON: it ends too early, column 1"),
-        ('{"tool": "a", "tool": "a", "result": 1}', "the key `tool` is there twice"),
+        ('{"tool": "a", "tool": "a", "result": 1}', "duplicate key `tool`"),
         ("[]", "a result must be an object, not a list"),
         ({"result": 1}, "a result needs the field `tool`"),
         ({"tool": 1, "result": 1}, "`tool` must be a string, not a whole number"),

@@ -79,7 +79,7 @@ def test_taking_out_leaves_the_others(text, data):
         ("{} // x", STRICT, "//", "a comment is not allowed here"),
         ("{ /* x", WIDE, "/*", "a comment is never closed"),
         ("{ / }", WIDE, "/", "not a JSON value"),
-        ('{"a": 1, "a": 2}', WIDE, '"a"', "is there twice"),
+        ('{"a": 1, "a": 2}', WIDE, '"a"', "duplicate key"),
         ("{} {}", WIDE, "{", "nothing may follow"),
         ("[,]", WIDE, ",", "a value is needed"),
         ("[1,,]", WIDE, ",", "a value is needed"),
