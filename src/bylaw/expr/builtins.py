@@ -142,7 +142,7 @@ def _below(left: Any, right: Any, budget: Budget, site: int) -> bool:
 
 
 def _inside(operation: Callable[..., Any], *args: Any) -> Any:
-    """Run an operation on elements; a fault of it is about elements, not operands of the call."""
+    """Run an operation on elements; its faults are about elements, not operands of the call."""
     try:
         return operation(*args)
     except Fault as fault:

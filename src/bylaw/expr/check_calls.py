@@ -150,7 +150,7 @@ def _check_rule_id(checker: Checker, rule_id: str, span: Span) -> None:
 
 
 def check_time(checker: Checker, nodes: Sequence[Node]) -> None:
-    """Report time that is not in a comparison, with only numbers, `+` and `-` (CM-A25)."""
+    """Report time outside comparisons with numbers, `+` and `-` (CM-A25)."""
     times = [node for node in nodes if _reads_time(checker, node)]
     if not times:
         return

@@ -77,7 +77,7 @@ class _Printer:
     def parts(self, node: Node) -> tuple[int, str]:
         match node:
             case Const():
-                # Python does not parse `1.x` as an attribute of a number, so write `(1).x`.
+                # `1.x` is not an attribute of a number in Python, so print `(1).x`.
                 return (_SIGN if isinstance(node.value, int | float) else _POSTFIX), self.constant(
                     node
                 )

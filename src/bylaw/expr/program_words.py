@@ -1,7 +1,7 @@
 """The words of a command → those that its program reads as program text.
 
-A file name is always one argument, but the word after `sh -c` is a program. So it must not contain
-names that others choose. The other words are not checked.
+A file name is always one argument. But the word after `sh -c` is program text, so it must not
+contain names that others choose. The other words are not checked.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _name(word: str) -> str:
 
 
 class _Option(NamedTuple):
-    """Whether an option has a program, whether in the same word, and how many words follow."""
+    """An option: whether it has a program, in the same word or not, and its number of value words."""
 
     tells: bool = False
     inside: bool = False

@@ -171,7 +171,7 @@ def check_resolvable(wanted: Pattern, given: Pattern) -> list[Diagnostic]:
 
 
 def check_same_variables(patterns: Sequence[Pattern]) -> list[Diagnostic]:
-    """Return the errors that prevent resolving a set with any of its patterns, each once."""
+    """Return the errors that prevent resolving a set with any of its patterns, without repeats."""
     found = {
         (index, name): _missing(DIFFERENT_VARIABLES, one, name, other)
         for index, one in enumerate(patterns)
