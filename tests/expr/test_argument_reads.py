@@ -65,7 +65,7 @@ class TestObjects:
             loaded('{"a":' * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1))
 
     def test_a_guard_has_none(self):
-        with pytest.raises(LoadError, match=r"`\{` cannot stand here"):
+        with pytest.raises(LoadError, match=r"unexpected `\{`"):
             loaded("{} == {}", parse_guard)
 
 

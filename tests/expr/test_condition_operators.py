@@ -12,12 +12,12 @@ from bylaw.expr.limits import Budget
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ("'abc'[::0]", "guard-value", "the step of a slice is not zero; found the number 0"),
-        ("'abc'['a':]", "guard-type", 'the bounds of a slice are whole numbers; found the text "a"'),
-        ("'abc'[0:1.5]", "guard-type", "bounds of a slice are whole numbers; found the number 1.5"),
+        ("'abc'[::0]", "guard-value", "the step of a slice cannot be zero; found the number 0"),
+        ("'abc'['a':]", "guard-type", 'the bounds of a slice must be whole numbers; found the text "a"'),
+        ("'abc'[0:1.5]", "guard-type", "bounds of a slice must be whole numbers; found the number 1.5"),
         ("1[:]", "guard-type", "only a text or list can be sliced; `1` is the number 1"),
         ("'ab'['a']", "guard-type",
-         'an index is a whole number; `\'ab\'` is the text "ab", `\'a\'` is the text "a"'),
+         'an index must be a whole number; `\'ab\'` is the text "ab", `\'a\'` is the text "a"'),
         ("{'a': 1}[[1]]", "guard-type", "a boolean or null; found a list of 1"),
         ("[1] in {2}", "guard-type", "a boolean or null; found a list of 1"),
         ("1 in 'a'", "guard-type",
@@ -50,9 +50,9 @@ def test_a_failure_says_of_no_operand_what_was_found_in_another(text, code, mess
         (
             "[a for a, b in [1]]",
             "[1]",
-            "only a list of 2 can be taken apart here; found the number 1",
+            "only a list of 2 can be unpacked here; found the number 1",
         ),
-        ("[a for a, b in [(1,)]]", "[(1,)]", "not 2 elements to take apart; found a tuple of 1"),
+        ("[a for a, b in [(1,)]]", "[(1,)]", "expected 2 elements to unpack; found a tuple of 1"),
         ("[x for x in 5]", "5", "have elements; `5` is the number 5"),
         ("1 + [2, 3][7]", "[2, 3][7]", "`[2, 3]` is a list of 2, `7` is the number 7"),
     ],

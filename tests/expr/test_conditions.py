@@ -64,7 +64,7 @@ def test_what_is_underlined(text, code, underlined):
         ("'a", "this text has no closing quote"),
         ("'''a", "this text has no closing quote"),
         ("[1 2]", "a comma or an operator is missing here"),
-        ("007", "a number does not begin with zeros"),
+        ("007", "a number cannot have leading zeros"),
         ("1 +", "this is not an expression"),
         ("x if y", "this is not an expression"),
     ],

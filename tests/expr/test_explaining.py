@@ -83,7 +83,7 @@ class TestConditions:
             State.FAILED,
             (("context.event.payload", {}),),
         )
-        assert "there is no `tool_name`" in failed.error
+        assert "key `tool_name` not found" in failed.error
 
     def test_a_loop_tells_what_it_went_over_and_what_came_of_it(self):
         facts = '{"context": {"history": {"failures": {"a": 1}}}}'

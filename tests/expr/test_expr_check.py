@@ -6,7 +6,7 @@ from asking import condition, guard, refusals, shown
 from bylaw.expr.expression import warn_if_not_boolean
 
 SCOPES = '`"context"`, `"last_user"`, `"last_assistant"`'
-NO_NULL = "there is no null literal; a value that is not there equals nothing else"
+NO_NULL = "null cannot be written; a missing value equals no literal"
 COOL_DOWN = "for a cool-down: `since_ms('rule') >= 5000`"
 SPLIT = "split it into several rules"
 
@@ -130,7 +130,7 @@ def test_what_is_certain_to_fail_in_a_guard(text, headline, underlined):
         ("context.turn.number.x", "a whole number has no `x`", "context.turn.number.x"),
         ("context.user.id.x", "a text or null has no `x`", "context.user.id.x"),
         ("context.turn.number[0]", "a whole number cannot be indexed", "context.turn.number[0]"),
-        ("[1]['b']", "an index is a whole number", "[1]['b']"),
+        ("[1]['b']", "an index must be a whole number", "[1]['b']"),
         ("{'a': 1}[:]", "only a text or list can be sliced", "{'a': 1}[:]"),
         ("[x for x in 5]", "this has no elements", "5"),
         ("[1].lower()", "a list has no method `lower`", "[1].lower()"),

@@ -342,7 +342,7 @@ def test_an_unknown_attribute_is_suggested():
     [
         (
             "a {{ context.state.nope }} b",
-            "`{{ context.state.nope }}`: `nope` is not there; did you mean `none`?",
+            "`{{ context.state.nope }}`: `nope` not found; did you mean `none`?",
         ),
         (
             "{{ 1 }} {{ context.turn.number / (context.turn.number - 7) }}",
@@ -362,7 +362,7 @@ def test_an_unknown_attribute_is_suggested():
         ),
         (
             "{% if context.user.id > 1 %}{% endif %}",
-            "`{% if context.user.id > 1 %}`: the values do not fit what is done with them (with `context.user.id` = 'u1')",
+            "`{% if context.user.id > 1 %}`: this operation does not support these values (with `context.user.id` = 'u1')",
         ),
     ],
 )

@@ -1,1 +1,1 @@
-"""Text → tree → checked tree → function: guards, conditions, templates, path patterns."""
+"""Guards, conditions and templates: text → tree → checked tree → function."""

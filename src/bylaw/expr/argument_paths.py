@@ -1,4 +1,4 @@
-"""Reading one value out of a call's arguments: `arg("a.b.0")` and `jsonpath("$.a.b[0]")`."""
+"""Read one value from the arguments of a call: `arg("a.b.0")` and `jsonpath("$.a.b[0]")`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _INDEX = re.compile(r"[0-9]{1,9}")
 
 
 def split_path(path: str) -> tuple[str, ...]:
-    """The segments of a dot path."""
+    """Return the segments of a dot path."""
     return tuple(path.split("."))
 
 
 def parse_jsonpath(path: str) -> tuple[str | int, ...] | None:
-    """The steps of a JSONPath with exactly one result (CM-A24), or None."""
+    """Return the steps of a JSONPath that has exactly one result (CM-A24), else None."""
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
@@ -36,7 +36,7 @@ def parse_jsonpath(path: str) -> tuple[str | int, ...] | None:
 
 
 def dig(value: Any, segments: tuple[str, ...]) -> Any:
-    """Follow a dot path; a segment of digits indexes a list; null where nothing is (CM-A19)."""
+    """Follow a dot path; a segment of digits indexes a list; missing values are null (CM-A19)."""
     for segment in segments:
         if value.__class__ is dict:
             value = value.get(segment)
@@ -49,7 +49,7 @@ def dig(value: Any, segments: tuple[str, ...]) -> Any:
 
 
 def follow(value: Any, steps: tuple[str | int, ...]) -> Any:
-    """Follow the steps of a JSONPath; null where nothing is."""
+    """Follow the steps of a JSONPath; missing values are null."""
     for step in steps:
         if value.__class__ is dict and step.__class__ is str:
             value = value.get(step)

@@ -1,6 +1,6 @@
-"""A guard expression → the arguments of the call that it reads, each as an expression of its own.
+"""A guard → the arguments of the tool call that it reads, each as a separate expression.
 
-So it can be told which of them is missing, also of a part that short circuit would leave out.
+So Bylaw can report which argument is missing, even in a part that short circuit skips.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class ArgumentRead(Struct, frozen=True):
-    """One argument: its path, or how it is computed; and what reads it."""
+    """One argument: its path, or the text that computes it; and the expression that reads it."""
 
     name: str
     reading: ExpressionGuard
 
 
 def argument_reads(guard: ExpressionGuard) -> tuple[ArgumentRead, ...]:
-    """All arguments that are read, in source order, each once."""
+    """Return all arguments that a guard reads, in source order, each once."""
     checked = guard.expression.checked
     found = sorted(_reads(checked), key=lambda node: node.span)
     unique = dict.fromkeys(found)  # equal nodes read the same
@@ -38,7 +38,7 @@ def argument_reads(guard: ExpressionGuard) -> tuple[ArgumentRead, ...]:
 
 
 def missing_argument(reads: tuple[ArgumentRead, ...], view: View) -> str | None:
-    """The first argument that is not there (CM-A19); GuardError if a path cannot be computed."""
+    """Return the first missing argument (CM-A19); raise GuardError if a path cannot be computed."""
     return next((read.name for read in reads if read.reading.value(view) is None), None)
 
 

@@ -1,4 +1,4 @@
-"""Computing with numbers, bounded: what both languages share below their operators."""
+"""Arithmetic with limits, used by the operators of both languages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def bounded(value: Any, site: int) -> Any:
-    """The value, if it is not too large to keep."""
+    """Return the value; fail if it is too large."""
     if value.__class__ is int and value.bit_length() > MAX_INT_BITS:
         fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS:,} bits")
     if value.__class__ is str and len(value) > MAX_TEXT_CHARS:
@@ -22,7 +22,7 @@ def bounded(value: Any, site: int) -> Any:
 
 
 def arithmetic(op: Callable[..., Any], site: int, *values: Any) -> Any:
-    """Compute, with what Python raises turned into a fault and the result bounded."""
+    """Return the result of an operation; fail on Python's errors and on large results."""
     try:
         value = op(*values)
     except ArithmeticError as problem:
@@ -33,7 +33,7 @@ def arithmetic(op: Callable[..., Any], site: int, *values: Any) -> Any:
 
 
 def reason_of(problem: ArithmeticError) -> str:
-    """Why there is no result, in our own words."""
+    """Return the message for an arithmetic error."""
     if isinstance(problem, ZeroDivisionError):
         return "division by zero"
     return "the result is too large"

@@ -1,4 +1,4 @@
-"""The functions and methods of conditions, bounded (TR-A06). None changes what it is given."""
+"""The functions and methods of conditions, with limits (TR-A06). None changes its arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bylaw.expr.limits import Budget
 
-# Python turns digits into a number in quadratic time.
+# Python converts digits to a number in quadratic time.
 _MAX_DIGITS = MAX_INT_BITS // 3
 _MIN_BASE, _MAX_BASE = 2, 36
 
@@ -45,7 +45,7 @@ def to_int(budget: Budget, site: int, value: Any, base: Any = None) -> Any:
         return bounded(_try(lambda: int(value), "this is not a whole number", site, value), site)
     _needs(value, (str,), "a text", site)
     if base.__class__ is not int or not (base == 0 or _MIN_BASE <= base <= _MAX_BASE):
-        fail(codes.GUARD_VALUE, site, "a base is 0 or from 2 to 36", base)
+        fail(codes.GUARD_VALUE, site, "a base must be 0 or from 2 to 36", base)
     return bounded(_try(lambda: int(value, base), "this is not a whole number", site, value), site)
 
 
@@ -142,7 +142,7 @@ def _below(left: Any, right: Any, budget: Budget, site: int) -> bool:
 
 
 def _inside(operation: Callable[..., Any], *args: Any) -> Any:
-    """An operation on elements: what it says of its operands is not said of the call's."""
+    """Run an operation on elements; its faults are about elements, not operands of the call."""
     try:
         return operation(*args)
     except Fault as fault:
@@ -153,7 +153,7 @@ def _extreme(
     budget: Budget, site: int, values: Any, default: Any, better: Callable[[Any, Any], bool]
 ) -> Any:
     if len(values) > 1 and default is not _NOTHING:
-        fail(codes.GUARD_TYPE, site, "a default is only for one list of values")
+        fail(codes.GUARD_TYPE, site, "a default is allowed only for one list of values")
     candidates = list(each(values[0] if len(values) == 1 else values, budget, 1, site))
     if not candidates:
         if default is _NOTHING:
@@ -167,7 +167,7 @@ def _extreme(
 
 
 def method(name: str, budget: Budget, site: int, value: Any, *args: Any, **named: Any) -> Any:
-    """`value.name(…)`, by the kind of the value."""
+    """Call `value.name(…)` for the kind of the value."""
     known = METHODS[name].get(value.__class__)
     if known is None:
         fail(codes.GUARD_TYPE, site, f"this has no method `{name}`", value)
@@ -236,9 +236,9 @@ def _split(budget: Budget, site: int, value: str, sep: Any = None, maxsplit: Any
     _needs(sep, (str, type(None)), "a text", site)
     _needs(maxsplit, (int, bool), "a whole number", site)
     if sep == "":
-        fail(codes.GUARD_VALUE, site, "a separator is not empty", sep)
+        fail(codes.GUARD_VALUE, site, "a separator cannot be empty", sep)
     charge_search(value, sep or " ", budget)
-    # One part more than allowed tells that there are too many.
+    # One part more than allowed is enough to detect too many.
     parts = value.split(sep, maxsplit if 0 <= maxsplit < MAX_ITEMS else MAX_ITEMS)
     grown(parts, len(parts), budget, site)
     return parts
@@ -263,7 +263,7 @@ def _find_text(budget: Budget, site: int, value: str, part: Any) -> int:
     charge_search(value, part, budget)
     at = value.find(part)
     if at < 0:
-        fail(codes.GUARD_MISSING, site, "the text is not in there", value, part)
+        fail(codes.GUARD_MISSING, site, "text not found", value, part)
     return at
 
 
@@ -285,7 +285,7 @@ def _find_item(budget: Budget, site: int, value: Any, wanted: Any) -> int:
     for place, item in enumerate(each(value, budget, 1, site)):
         if equal(item, wanted, budget, site):
             return place
-    fail(codes.GUARD_MISSING, site, "the element is not in there", value, wanted)
+    fail(codes.GUARD_MISSING, site, "element not found", value, wanted)
 
 
 METHODS: dict[str, dict[type, Callable[..., Any]]] = {
@@ -308,14 +308,14 @@ METHODS: dict[str, dict[type, Callable[..., Any]]] = {
 
 
 def joined(budget: Budget, site: int, *parts: Any) -> str:
-    """The text of an f-string."""
+    """Return the text of an f-string."""
     texts = [as_text(part, budget, site) for part in parts]
     grown("", sum(map(len, texts)), budget, site)
     return "".join(texts)
 
 
 def finished(value: Any, budget: Budget, site: int) -> Any:
-    """A result fit to leave the evaluation: weighed, with sets as lists in order."""
+    """Charge for the result of an evaluation, and return it with sets as sorted lists."""
     if value.__class__ in SCALARS:
         return value
     weigh(value, budget, site)

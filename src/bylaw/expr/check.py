@@ -1,6 +1,7 @@
-"""Tree → checked tree: names, arities and literals against the environment, and what is known
-of the type of every node. A wrong name or arity is an error; a certain type error is a warning,
-because the language says what happens when the guard then fails.
+"""Tree → checked tree: check names, arguments and literals, and infer the type of every node.
+
+A wrong name or number of arguments is an error. A certain type error is only a warning, because
+the language defines what happens if a guard fails.
 """
 
 from __future__ import annotations
@@ -62,22 +63,22 @@ _SPLIT = "split it into several rules"
 
 
 class Checked(Struct, frozen=True):
-    """A tree that may be compiled: every name is known, every node has a type."""
+    """A tree that can be compiled: every name is known, and every node has a type."""
 
     source: SourceFile
     tree: Node
     environment: Environment
-    types: dict[int, Type]  # by identity of the node, which the tree keeps alive
+    types: dict[int, Type]  # by `id` of the node; the tree keeps its nodes alive
     warnings: list[Diagnostic]
     size: int  # in nodes
 
     def type_of(self, node: Node) -> Type:
-        """What is known of a node's value."""
+        """Return the inferred type of a node."""
         return self.types[id(node)]
 
 
 def check(source: SourceFile, tree: Node, environment: Environment) -> Checked:
-    """Check a tree, or raise LoadError with everything that is wrong with it."""
+    """Check a tree; raise LoadError with all its errors."""
     nodes = _all_nodes(source, tree)
     checker = Checker(source, environment)
     checker.infer(tree)
@@ -89,7 +90,7 @@ def check(source: SourceFile, tree: Node, environment: Environment) -> Checked:
 
 
 def _all_nodes(source: SourceFile, tree: Node) -> list[Node]:
-    """Every node of a tree that is neither too deep nor too large, level by level."""
+    """Return all nodes level by level; raise LoadError if the tree is too deep or too large."""
     nodes: list[Node] = []
     level = [tree]
     for _ in range(MAX_DEPTH):
@@ -107,7 +108,7 @@ def _all_nodes(source: SourceFile, tree: Node) -> list[Node]:
 
 
 class Checker:
-    """Walks a tree once, inferring types and collecting findings."""
+    """Infers types and collects findings in one walk over a tree."""
 
     def __init__(self, source: SourceFile, environment: Environment) -> None:
         self.source = source
@@ -118,18 +119,18 @@ class Checker:
         self.loops = 0
 
     def infer(self, node: Node) -> Type:
-        """The type of a node, after checking everything below it."""
+        """Check a node and everything below it, and return its type."""
         handler: Callable[..., Type] = _HANDLERS[type(node)]
         found = handler(self, node)
         self.types[id(node)] = found
         return found
 
     def error(self, code: Code, headline: str, span: Span, help_: str = "", note: str = "") -> None:
-        """Note a reason to refuse the expression."""
+        """Record an error."""
         self.found.append(error(code, headline, self.source, span, help=help_, note=note))
 
     def doubt(self, headline: str, span: Span, help_: str = "") -> None:
-        """Note an operation that fails whenever it is reached."""
+        """Record a warning about an operation that fails whenever it is evaluated."""
         note = "this fails for every event"
         self.found.append(
             warning(codes.CERTAIN_TYPE_ERROR, headline, self.source, span, note=note, help=help_)
@@ -187,10 +188,10 @@ class Checker:
     def unknown_dotted(self, node: Attribute, path: str) -> None:
         known = self.environment.starts(path.split(".", maxsplit=1)[0])
         help_ = did_you_mean(path, known)
-        self.error(codes.UNKNOWN_ATTRIBUTE, f"there is no `{path}`", node.span, help_)
+        self.error(codes.UNKNOWN_ATTRIBUTE, f"unknown attribute `{path}`", node.span, help_)
 
     def field(self, owner: Type, name: str, span: Span, node: Node) -> Type:
-        """The type of a named part of a map."""
+        """Return the type of a named part of a map."""
         if owner.never("map"):
             self.doubt(f"{in_words(owner.kinds)} has no `{name}`", node.span)
             return ANY
@@ -198,7 +199,7 @@ class Checker:
             if name in owner.fields:
                 return owner.fields[name]
             help_ = did_you_mean(name, owner.fields)
-            self.error(codes.UNKNOWN_ATTRIBUTE, f"there is no `{name}` here", span, help_)
+            self.error(codes.UNKNOWN_ATTRIBUTE, f"unknown attribute `{name}`", span, help_)
             return ANY
         if name in self.environment.methods and isinstance(node, Attribute):
             self.key_like_method(name, span)
@@ -225,10 +226,10 @@ class Checker:
             if owner.fields is not None:
                 return self.field(owner, node.key.value, node.key.span, node)
             if owner.never("map"):
-                self.doubt("an index is a whole number", node.span)
+                self.doubt("an index must be a whole number", node.span)
         if owner.within("str"):
             return TEXT
-        # A union of kinds has the items of one of them only: nothing is known of the others.
+        # In a union of kinds, `item` describes only one kind; the others are unknown.
         inside = owner.item if owner.within("list", "tuple") and key.within("int") else None
         return inside or ANY
 
@@ -331,7 +332,7 @@ class Checker:
 def _element(iterable: Type) -> Type:
     if iterable.within("str"):
         return TEXT
-    # The elements of a map are its keys; of an unknown kind of value nothing is known.
+    # A loop over a map gives its keys, so `item` is used only for lists, tuples and sets.
     return (iterable.item or ANY) if iterable.within("list", "tuple", "set") else ANY
 
 

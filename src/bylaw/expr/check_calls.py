@@ -1,4 +1,4 @@
-"""Calls against their declarations: arity, keywords, literals, and where time may stand."""
+"""Check calls against their declarations: arguments, keywords, literals, and the use of time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIME_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
 def call_type(checker: Checker, node: Call) -> Type:
-    """The type of a function call."""
+    """Check a function call, and return its type."""
     function = checker.environment.functions.get(node.function)
     if function is None:
         _infer_all(checker, node)
@@ -29,14 +29,14 @@ def call_type(checker: Checker, node: Call) -> Type:
         checker.error(codes.UNKNOWN_FUNCTION, headline, node.name_span, help_, "not defined")
         return ANY
     if function.reads_call and not checker.environment.has_call:
-        headline = f"`{node.function}` reads a call, and this event never has one"
+        headline = f"`{node.function}` reads a tool call, but this event never has one"
         checker.error(codes.NO_CALL_HERE, headline, node.span)
     _check_arguments(checker, node, node.function, function)
     return function.result
 
 
 def method_type(checker: Checker, node: Method) -> Type:
-    """The type of a method call."""
+    """Check a method call, and return its type."""
     owner = checker.infer(node.object)
     method = checker.environment.methods.get(node.name)
     if method is None:
@@ -93,7 +93,7 @@ def _named(checker: Checker, keyword: Keyword, name: str, function: Function) ->
             _check_argument(checker, keyword.value, parameter)
             return parameter
     checker.infer(keyword.value)
-    headline = f"there is no keyword argument `{keyword.name}` here"
+    headline = f"unknown keyword argument `{keyword.name}`"
     checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, _usage(name, function))
     return None
 
@@ -129,7 +129,7 @@ def _check_literal(checker: Checker, argument: Node, parameter: Parameter) -> No
         checker.error(codes.LITERAL_NEEDED, headline, argument.span, help_)
         return
     if parameter.choices and argument.value not in parameter.choices:
-        headline = f"`{argument.value}` is not a {parameter.name} here"
+        headline = f"unknown {parameter.name} `{argument.value}`"
         help_ = f"use one of {_listed(parameter.choices)}"
         checker.error(codes.UNKNOWN_CHOICE, headline, argument.span, help_)
     if parameter.problem is not None and (found := parameter.problem(argument.value)):
@@ -150,7 +150,7 @@ def _check_rule_id(checker: Checker, rule_id: str, span: Span) -> None:
 
 
 def check_time(checker: Checker, nodes: Sequence[Node]) -> None:
-    """Time may only be compared, together with numbers, `+` and `-` (CM-A25)."""
+    """Report time outside comparisons with numbers, `+` and `-` (CM-A25)."""
     times = [node for node in nodes if _reads_time(checker, node)]
     if not times:
         return
@@ -170,7 +170,7 @@ def _reads_time(checker: Checker, node: Node) -> bool:
 
 
 def _compared_times(checker: Checker, node: Node) -> list[Node]:
-    """The time calls that stand properly below this node, if it is a comparison."""
+    """Return the time calls that are allowed in this node, if it is a comparison."""
     if not isinstance(node, Compare) or not set(node.ops) <= _TIME_COMPARISONS:
         return []
     times: list[Node] = []
@@ -180,7 +180,7 @@ def _compared_times(checker: Checker, node: Node) -> list[Node]:
         if all(checker.types[id(part)].within("int", "float") for part in others):
             times.extend(part for part in parts if _reads_time(checker, part))
         elif all(checker.types[id(part)].never("int", "float") for part in parts):
-            return []  # time against what is no number
+            return []  # time is compared with something other than a number
     return times
 
 

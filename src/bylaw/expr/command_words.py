@@ -1,7 +1,6 @@
-"""The text of a command → its words, by the quoting of POSIX and never through a shell.
+"""The text of a command → its words, by the quoting rules of POSIX and without a shell.
 
-What a shell would do beyond quoting is refused, not passed on: whoever writes `&&` or `$(…)`
-means something that would not happen.
+Shell syntax other than quotes is rejected: without a shell, `&&` or `$(…)` would have no effect.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from bylaw.model.source import Span
 
 MAX_COMMAND = 10_000  # characters
 
-# Whatever stands at a place, one of these fits; what is `unclosed` fits nothing before it.
+# At each place one of these matches; `unclosed` matches only if none before it does.
 _PIECE = re.compile(
     r"(?P<gap>[ \t]+)"
     r"|'(?P<single>[^']*)'"
@@ -41,7 +40,7 @@ class CommandFault(StrEnum):
 
 
 class CommandTextError(BylawError):
-    """Why a text is no command, where in it, and what to do."""
+    """A text is not a command: the reason, its place in the text, and a help text."""
 
     def __init__(self, fault: CommandFault, reason: str, span: Span, help_: str) -> None:
         super().__init__(reason)
@@ -52,7 +51,7 @@ class CommandTextError(BylawError):
 
 
 class CommandWords(Struct, frozen=True):
-    """The words, where the first stands, and what a shell would have expanded."""
+    """The words, the span of the first one, and the spans that a shell would have expanded."""
 
     words: tuple[str, ...]
     program: Span
@@ -60,7 +59,7 @@ class CommandWords(Struct, frozen=True):
 
 
 def split_words(text: str) -> CommandWords:
-    """The words of a command, at least one; CommandTextError says why it is none."""
+    """Return the words of a command, at least one; raise CommandTextError if it is not valid."""
     _check_text(text)
     splitter = _Splitter(text)
     splitter.split()
@@ -83,7 +82,7 @@ def _check_text(text: str) -> None:
 
 
 class _Splitter:
-    """The words so far, where the first one stands, and what would have been expanded."""
+    """The words so far, the span of the first one, and what a shell would have expanded."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -94,7 +93,7 @@ class _Splitter:
         self._start = 0
 
     def split(self) -> None:
-        """Read the whole text."""
+        """Split the text."""
         for found in _PIECE.finditer(self.text):
             self._take(found)
         self._end_word(len(self.text))
@@ -158,8 +157,8 @@ class _Splitter:
         written = self.text[at.start : at.end]
         if written.strip("\\\r\n"):
             shown = "a backtick" if written == "`" else f"`{written}`"
-            reason = f"{shown} is shell syntax, and there is no shell"
-            help_ = help_ or "write one program with its arguments; quote what is an argument"
+            reason = f"{shown} is shell syntax, but the command runs without a shell"
+            help_ = help_ or "write one program with its arguments; quote shell characters"
         else:
             reason, help_ = "a line break ends a command", "write the command on one line"
         raise CommandTextError(CommandFault.SHELL, reason, at, help_)

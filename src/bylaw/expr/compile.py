@@ -1,9 +1,9 @@
 """Checked tree → Python source → function over a view.
 
-`emit` writes the source; compiled code sees the names of `_RUNTIME` and nothing else.
+`emit` writes the source. Compiled code can use only the names of `_RUNTIME`.
 
-Steps are counted where an evaluation can be long: an expression without loops has at most
-MAX_NODES parts, so only loops, texts and collections charge the budget while it runs.
+Only loops, texts and collections charge the budget during an evaluation. Without them an
+evaluation is short, because an expression has at most MAX_NODES parts.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ _RUNTIME: dict[str, Any] = {
 
 
 def runtime_names() -> dict[str, Any]:
-    """All that compiled code can see, for a caller that compiles several guards into one."""
+    """Return the names that compiled code can use, for a caller that combines several guards."""
     return dict(_RUNTIME)
 
 
 def program_of(code: str, name: str) -> CodeType:
-    """Source that was emitted, compiled without a word: it means what it says."""
+    """Compile emitted source without Python's warnings."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of `0 is None`
+        warnings.simplefilter("ignore")  # Python warns about code such as `0 is None`
         return compile(code, name, "exec")
 
 
@@ -89,20 +89,20 @@ class Compiled:
         self.code = code
         self.sites = sites
         namespace = {**_RUNTIME, **names}
-        # The source is made of constants, declared names and the operators above only.
+        # The source contains only constants, declared names and the operators above.
         exec(program_of(code, "<expression>"), namespace)  # noqa: S102
         self.function: Callable[[Any], Any] = namespace["expression"]
 
 
 class Emitted(NamedTuple):
-    """A guard as code that can stand in another function: lines before it, then a condition."""
+    """A guard as code for another function: definitions that come first, and a condition."""
 
     definitions: list[str]
     condition: str
 
 
 def emit_condition(checked: Checked, view: str) -> Emitted:
-    """The code of an expression that must be a boolean; `view` stands before what it reads."""
+    """Return the code of an expression that must be a boolean; `view` is the prefix of fields."""
     emitter = Emitter(checked, view)
     condition = emitter.boolean(checked.tree)
     lines = [*emitter.definitions, condition]
@@ -118,7 +118,7 @@ def _new_budget(checked: Checked) -> str:
 def compile_checked(
     checked: Checked, emitter: Emitter | None = None, names: Mapping[str, Any] = _NO_NAMES
 ) -> Compiled:
-    """Compile a checked tree; an emitter of another kind may bring names that its code calls."""
+    """Compile a checked tree; `names` are additional names that the code of `emitter` calls."""
     emitter = emitter or Emitter(checked)
     value = emitter.emit(checked.tree)
     if not checked.environment.strict and not checked.type_of(checked.tree).within(

@@ -1,6 +1,6 @@
-"""What a TOML condition may read and call: `context` with all that it holds, and the helpers.
+"""What a TOML condition may read and call: `context` with its fields, functions and methods.
 
-`ConditionView` is what compiled conditions read; whoever decides fills one in for each event.
+Compiled conditions read a `ConditionView`, which is filled in for each event.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class ConditionView(SimpleNamespace):
-    """The fields that a condition reads; all of them stand in `context_catalogue.py`."""
+    """The fields that a condition reads: those of `FIELDS` and `TOTALS`."""
 
 
 def view_of(
     context: Mapping[str, Any], completed: Mapping[str, int], message_total: int
 ) -> ConditionView:
-    """The view of a whole context that was given."""
+    """Return the view of a complete context."""
     fields = {field: _at(context, path) for path, field in FIELDS.items()}
     return ConditionView(
         context=context, completed=completed, message_total=message_total, **fields

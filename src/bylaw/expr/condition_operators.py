@@ -1,7 +1,7 @@
-"""The operators of conditions on values whose kind is not known at load: Python's, but bounded.
+"""The operators of conditions on values whose kind is not known at load: Python's, with limits.
 
-Values are plain: null, booleans, numbers, texts, lists, tuples, sets, maps. What Python would do
-to them is done, unless it formats, mutates, or costs more than the budget of the evaluation.
+Values are plain: null, booleans, numbers, texts, lists, tuples, sets, maps. Operators work as in
+Python, but do not format or change values, and cannot cost more than the budget of the evaluation.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def contains(value: Any, container: Any, budget: Budget, site: int) -> bool:
 
 
 def key(value: Any, budget: Budget, site: int) -> Any:
-    """The value, if it can be a key of a map or an element of a set."""
+    """Return the value; fail if it cannot be a key of a map or an element of a set."""
     if value.__class__ is str:
         budget.charge(len(value) // COMPARISONS_A_STEP)
     if value.__class__ in SCALARS:
@@ -86,7 +86,7 @@ def key(value: Any, budget: Budget, site: int) -> Any:
         weigh(value, budget, site)
         if _can_be_key(value):
             return value
-    fail(codes.GUARD_TYPE, site, "a key is a text, a number, a boolean or null", value)
+    fail(codes.GUARD_TYPE, site, "a key must be a text, a number, a boolean or null", value)
 
 
 def _can_be_key(value: Any) -> bool:
@@ -116,7 +116,7 @@ def multiply(left: Any, right: Any, budget: Budget, site: int) -> Any:
     for repeated, times in ((left, right), (right, left)):
         if repeated.__class__ in (str, list, tuple) and times.__class__ in (int, bool):
             grown(repeated, len(repeated) * max(times, 0), budget, site)
-            # An empty text may be repeated any number of times; Python counts within limits.
+            # An empty text may be repeated any number of times, but Python limits the number.
             return repeated * max(0, min(times, MAX_TEXT_CHARS))
     return _number_operation(operator.mul, "*", left, right, site)
 
@@ -145,7 +145,7 @@ def remainder(left: Any, right: Any, _budget: Budget, site: int) -> Any:
 
 
 def power(left: Any, right: Any, _budget: Budget, site: int) -> Any:
-    """`**`, refused before it is computed when the result would be too large."""
+    """`**`; fails before it is computed if the result would be too large."""
     whole = left.__class__ in (int, bool) and right.__class__ in (int, bool)
     if whole and abs(left) > 1 and left.bit_length() * right > 2 * MAX_INT_BITS:
         fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS:,} bits")
@@ -169,7 +169,7 @@ def _one_number(op: Callable[[Any], Any], sign: str, value: Any, site: int) -> A
 
 
 def present(value: Any, site: int) -> Any:
-    """The value, if there is one."""
+    """Return the value; fail if it is null."""
     if value is None:
         fail(codes.GUARD_TYPE, site, "null has no attributes", value)
     return value
@@ -180,12 +180,12 @@ def attribute(value: Any, name: str, site: int) -> Any:
     if value.__class__ is not dict:
         fail(codes.GUARD_TYPE, site, f"only a map has `{name}`", value)
     if name not in value:
-        fail(codes.GUARD_MISSING, site, f"there is no `{name}`", value)
+        fail(codes.GUARD_MISSING, site, f"key `{name}` not found", value)
     return value[name]
 
 
 def attribute_or_null(value: Any, name: str, site: int) -> Any:
-    """`value.name` of a map of which a missing key is null."""
+    """`value.name` of a map in which a missing key is null."""
     if value.__class__ is not dict:
         fail(codes.GUARD_TYPE, site, f"only a map has `{name}`", value)
     return value.get(name)
@@ -195,12 +195,12 @@ def index(value: Any, at: Any, budget: Budget, site: int) -> Any:
     """`value[at]`."""
     if value.__class__ is dict:
         if key(at, budget, site) not in value:
-            fail(codes.GUARD_MISSING, site, "there is no such key", value, at)
+            fail(codes.GUARD_MISSING, site, "key not found", value, at)
         return value[at]
     if value.__class__ not in (str, list, tuple):
         fail(codes.GUARD_TYPE, site, "only a text, list or map can be indexed", value, at)
     if at.__class__ not in (int, bool):
-        fail(codes.GUARD_TYPE, site, "an index is a whole number", value, at)
+        fail(codes.GUARD_TYPE, site, "an index must be a whole number", value, at)
     if not -len(value) <= at < len(value):
         fail(codes.GUARD_MISSING, site, "the index is out of range", value, at)
     return value[at]
@@ -212,18 +212,18 @@ def cut(value: Any, lower: Any, upper: Any, step: Any, budget: Budget, site: int
         fail(codes.GUARD_TYPE, site, "only a text or list can be sliced", value)
     for bound in (lower, upper, step):
         if bound is not None and bound.__class__ not in (int, bool):
-            fail(codes.GUARD_TYPE, site, "the bounds of a slice are whole numbers", bound)
+            fail(codes.GUARD_TYPE, site, "the bounds of a slice must be whole numbers", bound)
     if step is not None and step == 0:
-        fail(codes.GUARD_VALUE, site, "the step of a slice is not zero", step)
+        fail(codes.GUARD_VALUE, site, "the step of a slice cannot be zero", step)
     length = len(range(*slice(lower, upper, step).indices(len(value))))
     grown(value, length, budget, site)
     return value[lower:upper:step]
 
 
 def each(value: Any, budget: Budget, cost: int, site: int) -> Iterable[Any]:
-    """The elements of a value; what the body of the loop costs for all of them is charged before.
+    """Return the elements of a value; first charge the cost of the loop body for all of them.
 
-    No loop ends early, so that this is what it will have cost.
+    No comprehension ends early, so this is its real cost.
     """
     if value.__class__ not in _ITERABLE:
         fail(codes.GUARD_TYPE, site, "only lists, texts, sets and maps have elements", value)
@@ -235,11 +235,11 @@ def each(value: Any, budget: Budget, cost: int, site: int) -> Iterable[Any]:
 
 
 def unpack(value: Any, count: int, site: int) -> Any:
-    """The value, if it has exactly this many elements for the names of a loop."""
+    """Return the value; fail if it does not have one element for each name of a loop."""
     if value.__class__ not in _SEQUENCES:
-        problem = f"only a list of {count} can be taken apart here"
+        problem = f"only a list of {count} can be unpacked here"
         fail_inside(codes.GUARD_TYPE, site, problem, value)
     if len(value) != count:
-        problem = f"there are not {count} elements to take apart"
+        problem = f"expected {count} elements to unpack"
         fail_inside(codes.GUARD_VALUE, site, problem, value)
     return value

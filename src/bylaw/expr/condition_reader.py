@@ -1,8 +1,8 @@
-"""Where the context of a TOML rule comes from: session, event and slate (TR-061 to TR-066, TR-A18).
+"""Read the context of a TOML rule from session, event and slate (TR-061 to TR-066, TR-A18).
 
-Conditions read single fields, templates and scripts maps of them; which code makes a field is said
-in `context_catalogue.py`, the functions that it calls stand here. The windows of messages and calls
-are plain lists that are made when a rule reads them.
+Conditions read single fields; templates and scripts read maps of fields. `ATTRIBUTES` has the code
+of each field. The functions that this code calls are here. The windows of messages and calls are
+plain lists, built only if a rule reads them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Party
     from bylaw.model.history import History
 
-# The value of an enum by its usual name takes longer than all the rest of a message.
+# `.value` of an enum takes longer than the rest of a message, so this reads `_value_`.
 _SAID = attrgetter("role._value_", "content")
-# A call that timed out has this error, whatever its host says (TR-A22).
+# The error of every call that timed out; it replaces the error of the host (TR-A22).
 TIMEOUT = "timeout"
 
-# What authors of such rules know the events by.
+# The names of events in TOML rules.
 _EVENT_TYPES = {
     Kind.PROMPT: "query.start",
     Kind.TURN_START: "agent.turn.start",
@@ -50,12 +50,12 @@ _CALL_TYPES = {
 
 
 def condition_reader(space: str) -> Reader:
-    """The reader for conditions whose state lies in this space of variables."""
+    """Return the reader for conditions whose state is in this space of variables."""
     return Reader(ConditionView, partial(_codes, space), _NAMES)
 
 
 def field_reader(space: str) -> Reader:
-    """As `condition_reader`, but it gives a plain map of the fields that are asked for."""
+    """As `condition_reader`, but the reader returns a plain map of the requested fields."""
     return Reader(dict, partial(_codes, space), _NAMES)
 
 
@@ -63,7 +63,7 @@ def field_reader(space: str) -> Reader:
 def _codes(space: str, kind: Kind) -> Mapping[str, str]:
     codes = {FIELDS[path]: one.code.format(space=space) for path, one in ATTRIBUTES.items()}
     if kind is not Kind.TOOL_AFTER:
-        codes[FIELDS["result"]] = "None"  # nothing has ended
+        codes[FIELDS["result"]] = "None"  # no call has ended
     for section, shape in SHAPES.items():
         if section not in ATTRIBUTES:
             names = {name: codes[FIELDS[f"{section}.{name}"]] for name in shape.fields or ()}
@@ -77,17 +77,17 @@ def _map_of(codes: Mapping[str, str]) -> str:
 
 
 def share_of(tokens: int, limit: int | UnsetType) -> float | None:
-    """How much of a limit is used, not clamped; None without a limit (TR-A19)."""
+    """Return the used share of a limit, not clamped; None without a limit (TR-A19)."""
     return tokens / limit if limit is not UNSET and limit else None
 
 
 def messages_of(history: History) -> list[dict[str, Any]]:
-    """The newest messages."""
+    """Return the newest messages."""
     return [{"role": role, "content": text} for role, text in map(_SAID, history.messages)]
 
 
 def tools_of(calls: Calls) -> list[dict[str, Any]]:
-    """The newest calls."""
+    """Return the newest calls."""
     return [
         {
             "name": use.name,
@@ -101,14 +101,14 @@ def tools_of(calls: Calls) -> list[dict[str, Any]]:
 
 
 def party(found: Party | UnsetType) -> dict[str, Any]:
-    """A user or project; nobody has no id."""
+    """Return a user or project; the id is None if there is none."""
     if found is UNSET:
         return {"id": None, "settings": {}}
     return {"id": found.id, "settings": found.settings}
 
 
 def result_of(event: ToolAfter) -> dict[str, Any]:
-    """How the call ended."""
+    """Return the result of a call."""
     ok = event.status is CallStatus.OK
     error = TIMEOUT if event.status is CallStatus.TIMEOUT else event.error
     return {
@@ -121,7 +121,7 @@ def result_of(event: ToolAfter) -> dict[str, Any]:
 
 
 def event_of(event: Event, now: int) -> dict[str, Any]:
-    """What happened, in the words of this language."""
+    """Return an event with the names of this language."""
     failed = isinstance(event, ToolAfter) and event.status is not CallStatus.OK
     return {
         "type": _event_type(event),

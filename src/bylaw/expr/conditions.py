@@ -1,7 +1,7 @@
 """The grammar of TOML conditions: Python's expression syntax, narrowed to the simpleeval profile.
 
-Python's own reader does the reading, and what it says of a text that is no expression is put into
-our words here; `lower` takes over what the profile has and refuses everything else.
+Python's own parser reads the text. Its syntax errors become our messages here. `Lowering` converts
+the nodes of the profile and rejects all others.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from bylaw.expr.tree import Node
     from bylaw.model.errors import LoadError
 
-# What Python's reader says differs from version to version; these it has said for long.
+# Python's messages differ between versions; these parts have been the same for a long time.
 _IN_OUR_WORDS = [
     ("was never closed", "this bracket is never closed"),
     ("unmatched", "this bracket was never opened"),
     ("does not match opening", "this bracket closes another kind of bracket"),
     ("unterminated", "this text has no closing quote"),
     ("forgot a comma", "a comma or an operator is missing here"),
-    ("leading zeros", "a number does not begin with zeros"),
+    ("leading zeros", "a number cannot have leading zeros"),
 ]
 _PLAINLY = "this is not an expression"
-# What people bring along from other languages.
+# Operators of other languages.
 _WRITTEN_HERE = {"&&": "write `and`", "||": "write `or`", "===": "write `==`", "!": "write `not`"}
 _SEVERAL_LINES = "put brackets around an expression of several lines"
-# Python's reader warns of escapes and of a number that touches a word: `'\d'`, `1or 2`.
+# Python's parser warns about escapes and about a number next to a word: `'\d'`, `1or 2`.
 _MAY_WARN = re.compile(r"\\|\d\.?[A-Za-z_]")
 _NESTED_BRACKETS = "too many nested"
 _LONG_NUMBER = "Exceeds the limit"
 
 
 def parse_condition(source: SourceFile, span: Span) -> Node:
-    """Read one condition, or raise LoadError."""
+    """Parse one condition, or raise LoadError."""
     check_length(source, span)
     text = source.slice(span)
     start = span.start + len(text) - len(text.lstrip())
@@ -60,20 +60,20 @@ def _python_tree(source: SourceFile, piece: SourceFile, start: int) -> ast.expr:
         raise _syntax_error(source, piece, start, problem) from None
     except (RecursionError, MemoryError):
         raise too_deep(source, Span(start, start + 1)) from None
-    except ValueError:  # NUL and lone surrogates: what Python's reader does not take as text
+    except ValueError:  # Python's parser rejects NUL and lone surrogates
         raise _unreadable(source, piece, start) from None
 
 
 def _read(text: str) -> ast.Expression:
     if not _MAY_WARN.search(text):
         return ast.parse(text, mode="eval")
-    with warnings.catch_warnings():  # of the whole process, so not where it is not needed
+    with warnings.catch_warnings():  # affects the whole process, so only if needed
         warnings.simplefilter("ignore")
         return ast.parse(text, mode="eval")
 
 
 def _statements(text: str) -> list[ast.stmt]:
-    """What a text would be outside of a condition."""
+    """Parse a text as Python statements; return an empty list if that fails."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -128,7 +128,7 @@ def _statement(
             help="join them with `and` or `or`",
         )  # fmt: skip
     return load_error(
-        codes.UNSUPPORTED_SYNTAX, "a statement is no condition", source,
+        codes.UNSUPPORTED_SYNTAX, "a statement is not a condition", source,
         lowering.span(statements[0]),
     )  # fmt: skip
 
@@ -136,5 +136,5 @@ def _statement(
 def _unreadable(source: SourceFile, piece: SourceFile, start: int) -> LoadError:
     bad = (i for i, c in enumerate(piece.text) if c == "\0" or "\ud800" <= c <= "\udfff")
     at = start + next(bad, 0)
-    headline = "this character cannot stand in an expression"
+    headline = "this character is not allowed in an expression"
     return load_error(codes.EXPRESSION_SYNTAX, headline, source, Span(at, at + 1))

@@ -1,8 +1,8 @@
-"""What the `context` of TOML rules holds (TR-A18): one line an attribute, and what follows from it.
+"""The attributes of `context` in TOML rules (TR-A18), one per line, and the types of its sections.
 
-An attribute has the path that authors write behind `context.`, a type, and the code that reads it
-from session, event and slate. Who evaluates has a view with a field for each path: the path
-`turn.number` is the field `turn_number`, so that an event costs what its rules read and no more.
+An attribute has the path that authors write after `context.`, a type, and the code that reads it
+from session, event and slate. The view has one field for each path: the path `turn.number` is the
+field `turn_number`. So an event computes only the fields that its rules read.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from bylaw.expr.types import (
 
 
 class Attribute(NamedTuple):
-    """Its type, and the code that reads it.
+    """The type of an attribute, and the code that reads it.
 
-    What `s`, `e`, `l` and `n` are is said in `expression_guard.py`; the functions stand in
-    `condition_reader.py`; `{space!r}` is where the state of the rule's plugin lies.
+    The names `s`, `e`, `l` and `n` are those of `Reader`; `condition_reader` adds the functions.
+    `{space!r}` is the space of variables that has the state of the rule's plugin.
     """
 
     type: Type
@@ -43,7 +43,7 @@ _TOOL = record(
         "name": TEXT,
         "arguments": _PLAIN_MAP,
         "result": ANY,
-        "success": optional(BOOL),  # null while nobody knows how it ended
+        "success": optional(BOOL),  # null while the outcome is unknown
         "timestamp": TEXT,
     }
 )
@@ -84,7 +84,7 @@ ATTRIBUTES = {
     "event": Attribute(optional(_EVENT), "event_of(e, n)"),
     "result": Attribute(optional(_RESULT), "result_of(e)"),
 }
-# Fields for helpers: how often a tool succeeded, and all messages, which `context` does not hold.
+# Fields for functions, which `context` does not have: successes by tool, and number of messages.
 TOTALS = {"completed": "s.calls.successes", "message_total": "s.history.length"}
 
 
@@ -96,12 +96,12 @@ def _shape(section: str) -> Type:
     return record({path.removeprefix(start): type_ for path, type_ in below.items()})
 
 
-# The sections of `context`; those without a line of their own are made name by name.
+# The types of the sections of `context`; a section without its own line is built from its names.
 SHAPES = {path.partition(".")[0]: _shape(path.partition(".")[0]) for path in ATTRIBUTES}
-# The paths that have a field: every attribute, and every section as a whole.
+# The paths that have a field: every attribute and every section.
 FIELDS = {path: path.replace(".", "_") for path in (*SHAPES, *ATTRIBUTES)}
 
 
 def type_of(path: str) -> Type:
-    """The type of a path that has a field."""
+    """Return the type of a path that has a field."""
     return ATTRIBUTES[path].type if path in ATTRIBUTES else SHAPES[path]

@@ -1,4 +1,4 @@
-"""What a template or script reads → a plain map of just these paths of the context."""
+"""Build a plain map of the context paths that a template or script reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ContextValues(Struct, frozen=True):
     reader: Reader
 
     def read(self, view: View) -> dict[str, Any]:
-        """The values, nested as their paths say."""
+        """Return the values, nested by path."""
         values: Any = self.reader.read(view, frozenset(FIELDS[path] for path in self.paths))
         context: dict[str, Any] = {}
         for path in sorted(self.paths):
@@ -41,14 +41,14 @@ class ContextValues(Struct, frozen=True):
 
 
 def context_values(space: str, reads: Iterable[Path]) -> ContextValues:
-    """What reads this where the state lies in a space; `("context",)` is all of the context."""
+    """Return the reader of these paths, with the state in a space; `("context",)` reads all."""
     wanted = frozenset(path for read in reads for path in _paths_of(read))
     return ContextValues(wanted, _reader(space))
 
 
 def _paths_of(read: Path) -> Iterator[str]:
     if read[0] != CONTEXT:
-        return  # a name of a loop
+        return  # a loop variable
     sections = SHAPES if read[1:2] not in [(name,) for name in SHAPES] else [str(read[1])]
     for section in sections:
         names = [path for path in ATTRIBUTES if path.startswith(f"{section}.")]

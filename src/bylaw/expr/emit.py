@@ -1,8 +1,8 @@
 """Checked tree → Python source, node by node.
 
-What is known at load is decided at load: an operation on values of known kinds becomes the plain
-Python operator, one that can fail becomes a call of a bounded operator with the site of its node,
-so that a failure names the part and its values.
+An operation on values of known kinds becomes the plain Python operator. An operation that can fail
+becomes a call of an operator with limits. The call has the site of the node, so that an error can
+name the part and its values.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 _WORDS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder",
           "//": "floor_divide", "**": "power"}  # fmt: skip
 _LENIENT_ONLY = ("//", "**")
-# An integer that a host hands over fits in this many bits: counters, clocks, lengths.
+# Integers from a host fit in this many bits: counters, clocks, lengths.
 _HOST_INT_BITS = 64
 # Python's own division of integers overflows above about a thousand bits.
 _DIVIDE_BITS = 1_000
 
 
 class Site:
-    """A place that can fail: the node, and the nodes whose values it met."""
+    """A place that can fail: the span of the node, and those of the operands."""
 
     __slots__ = ("operands", "span")
 
@@ -64,7 +64,7 @@ class Site:
 
 
 class Emitter:
-    """Turns nodes into Python expressions; comprehensions become local functions before them."""
+    """Emits Python expressions for nodes; comprehensions become local functions before them."""
 
     def __init__(self, checked: Checked, view: str = "v.") -> None:
         self.checked = checked
@@ -77,32 +77,32 @@ class Emitter:
 
     @cached_property
     def share(self) -> int:
-        """The steps of one comparison.
+        """The steps that one comparison may take.
 
-        A guard has no loops, so its budget is shared out among its comparisons beforehand.
+        A guard has no loops, so its budget is divided among its comparisons at load.
         """
         compared = sum(isinstance(node, Compare) for node in walk(self.checked.tree))
         return MAX_STEPS // max(compared, 1)
 
     def fresh(self) -> str:
-        """A new local name."""
+        """Return a new local name."""
         self.made += 1
         return f"t{self.made}"
 
     def site(self, node: Node, *operands: Node) -> int:
-        """Register a place that can fail."""
-        # Inside an f-string every part has the span of the whole: none can be named.
+        """Register a place that can fail, and return its number."""
+        # All parts of an f-string have its span, so an error cannot name a part.
         nameless = any(part is not node and part.span == node.span for part in operands)
         spans = () if nameless else tuple(operand.span for operand in operands)
         self.sites.append(Site(node.span, spans))
         return len(self.sites) - 1
 
     def type(self, node: Node) -> Type:
-        """What is known of a node's value."""
+        """Return the inferred type of a node."""
         return self.checked.type_of(node)
 
     def emit(self, node: Node) -> str:
-        """The Python expression for a node, safe to stand anywhere."""
+        """Return the Python expression for a node; it needs no parentheses."""
         handler: Callable[..., str] = _HANDLERS[type(node)]
         return handler(self, node)
 
@@ -153,7 +153,7 @@ class Emitter:
         return function.emit(args, self.site(node, *given), self.view)
 
     def argument(self, node: Node, function: Function, place: int) -> Argument:
-        """An argument; where the call is inlined over the view its kind is tested before."""
+        """Return an argument; for an inlined call, its code checks the kind of the value."""
         code = self.emit(node)
         literal = node.value if isinstance(node, Const) else None
         if function.inlined:
@@ -169,7 +169,7 @@ class Emitter:
         args = [Argument(self.emit(part)) for part in (node.object, *node.args)]
         if node.name == "get" and self.type(node.object).within("map"):
             owner, key, *default = (arg.code for arg in args)
-            if isinstance(node.args[0], Const):  # nothing can be wrong with such a key
+            if isinstance(node.args[0], Const):  # a constant key cannot fail
                 return f"{owner}.get({', '.join((key, *default))})"
         args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
         given = (node.object, *node.args, *(word.value for word in node.keywords))
@@ -190,13 +190,13 @@ class Emitter:
         return "strict" if self.strict else "lenient"
 
     def may_be_long(self, *nodes: Node) -> bool:
-        """Whether comparing these, again and again, may have to be paid for: they may be texts."""
+        """Whether comparing these in a loop must be charged, because they may be long texts."""
         return bool(self.scope) and not any(
             isinstance(node, Const) or self.type(node).never("str") for node in nodes
         )
 
     def boolean(self, node: Node) -> str:
-        """The code of an operand that must be a boolean."""
+        """Return the code of an operand that must be a boolean."""
         code = self.emit(node)
         return code if self.type(node).within("bool") else f"truth({code}, {self.site(node, node)})"
 
@@ -211,7 +211,7 @@ class Emitter:
         return f"{name}({left}, {right}{budget}, {site})"
 
     def is_safe(self, node: Binary) -> bool:
-        """Whether the plain operator cannot fail nor grow past the limits."""
+        """Whether the plain operator can neither fail nor exceed the limits."""
         sides = (self.type(node.left), self.type(node.right))
         if not all(side.within("int", "float") for side in sides) or node.op == "**":
             return False
@@ -219,11 +219,11 @@ class Emitter:
             return False
         if all(side.within("int") for side in sides) and node.op in ("+", "-", "*"):
             return self.bits(node) <= MAX_INT_BITS
-        # Floats cannot overflow in + - *; an integer beside a float must fit into one.
+        # Float operations + - * raise no error; an integer must be small enough for a float.
         return max(self.bits(node.left), self.bits(node.right)) <= _DIVIDE_BITS
 
     def bits(self, node: Node) -> int:
-        """At most how many bits an integer value of this node has; above the limit if unknown."""
+        """Return the maximum bits of an integer value of this node; above the limit if unknown."""
         if isinstance(node, Const) and isinstance(node.value, int):
             return node.value.bit_length()
         if self.type(node).within("float"):
@@ -237,7 +237,7 @@ class Emitter:
         return _HOST_INT_BITS if counted or self.is_from_host(node) else MAX_INT_BITS + 1
 
     def is_from_host(self, node: Node) -> bool:
-        """Whether the value was handed over: a declared variable, or a field of a record."""
+        """Whether the value comes from the host: a declared variable, or a field of a record."""
         path = dotted(node)
         declared = path in self.checked.environment.variables
         if path is not None and declared and path.split(".")[0] not in self.scope:

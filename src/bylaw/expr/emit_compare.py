@@ -1,4 +1,4 @@
-"""Comparisons → Python: the plain operator where it can neither fail nor differ in meaning."""
+"""Comparisons → Python: the plain operator if it cannot fail and has the same meaning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCALARS = ("null", "bool", "int", "float", "str")
 
 
 def emit_compare(emitter: Emitter, node: Compare) -> str:
-    """One comparison, or a chain of them that evaluates each operand at most once."""
+    """Emit a comparison, or a chain of them that evaluates each operand at most once."""
     left, code = node.first, emitter.emit(node.first)
     parts: list[str] = []
     for place, (op, right) in enumerate(zip(node.ops, node.operands, strict=True)):
@@ -59,7 +59,7 @@ def _emit_equal(
 
 
 def _equals_natively(one: Type, other: Type) -> bool:
-    """Whether Python's == has no conversion to make: only true and 1 are equal by one."""
+    """Whether Python's == is right for these types: it is wrong only for booleans and numbers."""
     if one.within("str", "null"):
         return True
     if one.within("int", "float"):
@@ -79,8 +79,8 @@ def _emit_order(
     site = emitter.site(node, left[0], right[0])
     if not _is_number(right[0]):
         return f"{slow}({left[1]}, {right[1]}{'' if emitter.strict else ', B'}, {site})"
-    # The usual case without a call: a number that may be missing against a limit. What is left
-    # nearly always fails, so a budget is made only then.
+    # The usual case needs no call: a number that may be null, compared with a limit. Other values
+    # nearly always fail, so a budget is made only for them.
     name, budget = emitter.fresh(), "" if emitter.strict else ", Budget(0)"
     test = f"({name} := {left[1]}).__class__ {_class_test(a)}"
     return f"({name} {op} {right[1]} if {test} else {slow}({name}, {right[1]}{budget}, {site}))"

@@ -1,6 +1,6 @@
-"""Comprehensions → local functions that stand before the expression and are called in it.
+"""Comprehensions → local functions, defined before the expression and called in it.
 
-What a loop reads from around it comes by closure; each element charges what the body costs.
+A loop reads outer names by closure. Each element charges the cost of the loop body.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _loop(emitter: Emitter, clause: Clause, cost: int, indent: str) -> list[str]
 
 
 def _taken(emitter: Emitter) -> list[str]:
-    """The loops that were defined since: they belong right here, inside this one."""
+    """Remove and return the pending definitions: inner loops, to be defined inside this one."""
     taken, emitter.definitions = emitter.definitions, []
     return taken
 

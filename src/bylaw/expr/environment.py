@@ -1,8 +1,8 @@
-"""What an expression may read and call: names with types, and how compiled code gets at them.
+"""What an expression may read and call: names with their types, and the code that reads them.
 
-Compiled code reads the fields of a view: `v.turn_index`, or a local `v_turn_index` where many
-guards share their reads. So the code of a variable begins with the name of a field, and an `emit`
-function is told what stands before it. Both grammars are checked and compiled against one of these.
+Compiled code reads the fields of a view: `v.turn_index`, or a local variable `v_turn_index` in a
+function of many guards. So the code of a variable starts with the name of a field, and an `emit`
+function receives the prefix of that name. Both grammars are checked against an environment.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 class Argument(Struct, frozen=True):
-    """An argument of a call as the compiler hands it over; `literal` only if it is written out."""
+    """The code of one argument of a call; `literal` is its value if it is written as a literal."""
 
     code: str
     literal: Constant = None
 
 
-# The code of the arguments, the site of the call, what stands before a field of the view.
+# Receives the arguments, the site of the call, and the prefix of a view field.
 Emit: TypeAlias = Callable[[Sequence[Argument], int, str], str]
 
 
 class Variable(Struct, frozen=True):
-    """A name that can be read: the field of the view, with what is done to it."""
+    """A name that can be read, and the code that reads it from a field of the view."""
 
     type: Type
     code: str
 
 
 class Parameter(Struct, frozen=True):
-    """One parameter; a `literal` argument must be written out as a text, for it is checked."""
+    """One parameter; a `literal` argument must be a quoted text, because it is checked at load."""
 
     name: str
     kinds: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Parameter(Struct, frozen=True):
     literal: bool = False
     choices: tuple[str, ...] = ()
     names_rule: bool = False  # it must be the id of a rule of the same file
-    # The code and headline of what is wrong with a literal, or nothing.
+    # Returns the code and message of a diagnostic if a literal is wrong, else None.
     problem: Callable[[str], tuple[Code, str] | None] | None = None
 
 
@@ -56,31 +56,31 @@ class Function(Struct, frozen=True):
     parameters: tuple[Parameter, ...]
     result: Type
     emit: Emit
-    inlined: bool = False  # reads the view in place, so the compiler tests its arguments
-    many: bool = False  # takes any number of arguments like its last parameter
+    inlined: bool = False  # compiled in place, so the compiler checks the arguments
+    many: bool = False  # the last parameter can be repeated
     reads_time: bool = False
     reads_call: bool = False
-    owners: tuple[str, ...] = ()  # of a method: the kinds of object that have it
+    owners: tuple[str, ...] = ()  # for a method: the kinds of value that have it
 
     @property
     def required(self) -> int:
-        """How many arguments must be given."""
+        """The number of required arguments."""
         return sum(parameter.required for parameter in self.parameters)
 
 
 class Environment(Struct, frozen=True):
-    """The declared world of one expression."""
+    """The names that one expression may use."""
 
     variables: Mapping[str, Variable]
     functions: Mapping[str, Function]
     methods: Mapping[str, Function] = field(default_factory=dict)
-    # Strict: the guard language (CM-A21). Not strict: Python's rules, bounded.
+    # True: the rules of the guard language (CM-A21). False: Python's rules, with limits.
     strict: bool = True
-    # What authors of another language write here, and how it is spelt in this one.
+    # Spellings from other languages, and the help text for each.
     spellings: Mapping[str, str] = field(default_factory=dict)
     has_call: bool = True
     rule_ids: frozenset[str] | None = None
 
     def starts(self, name: str) -> list[str]:
-        """The declared dotted names below a name: `event.name`, … for `event`."""
+        """Return the declared dotted names below a name: `event.name`, … for `event`."""
         return [known for known in self.variables if known.startswith(name + ".")]

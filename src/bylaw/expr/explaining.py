@@ -1,8 +1,8 @@
-"""An expression and a view → the values of its parts, as one evaluation met them.
+"""An expression and a view → the values of its parts in one evaluation.
 
-The expression is compiled once more so that its parts tell what they are when they are computed:
-what short circuit leaves out has no value here either, and a part that fails says why. Parts of
-the body of a loop have many values and are left out.
+The expression is compiled again, with code that records the value of each part. A part that short
+circuit skips has no value, and a part that fails has an error. Parts inside a loop have many
+values, so they are left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import View
     from bylaw.model.source import SourceFile, Span
 
-# Nobody reads more; and each level costs one of the parentheses that Python can nest.
+# More is not readable, and each level uses one of the parentheses that Python can nest.
 MAX_PARTS = 200
 MAX_DEPTH = 12
 
@@ -45,7 +45,7 @@ _TELL = "told"
 
 
 class State(StrEnum):
-    """What became of a part."""
+    """The result of a part."""
 
     VALUE = "value"
     FAILED = "failed"
@@ -53,7 +53,7 @@ class State(StrEnum):
 
 
 class Part(Struct, frozen=True):
-    """A part of an expression: its place in the source, its value or why it has none."""
+    """A part of an expression: its place in the source, and its value or error."""
 
     span: Span
     text: str
@@ -64,7 +64,7 @@ class Part(Struct, frozen=True):
 
 
 class Explained(Struct, frozen=True):
-    """An expression with the values of its parts; `error` is why the whole has no value."""
+    """An expression with the values of its parts; `error` says why it has no value."""
 
     source: SourceFile
     span: Span
@@ -73,12 +73,12 @@ class Explained(Struct, frozen=True):
 
 
 def explain_guard(guard: ExpressionGuard, view: View) -> Explained:
-    """The parts of a rule's guard for an event."""
+    """Return the parts of a rule's guard for an event."""
     return explain(guard.expression, guard.reader.read(view, guard.fields))
 
 
 def explain(expression: Expression, view: object) -> Explained:
-    """The parts of an expression for a view; it guards a rule, so it must be true or false."""
+    """Return the parts of a guard expression for a view; its value must be true or false."""
     emitter = _Telling(expression.checked)
     compiled = compile_checked(expression.checked, emitter, {_TELL: emitter.tell})
     failed_at: Span | None = None
@@ -102,7 +102,7 @@ def _error(expression: Expression, view: object) -> str:
 
 
 class _Told(Struct):
-    """A node whose value is told, and those below it."""
+    """A node whose value is recorded, and those below it."""
 
     node: Node
     number: int
@@ -110,7 +110,7 @@ class _Told(Struct):
 
 
 class _Telling(Emitter):
-    """Writes code that hands over the value of each part on its way."""
+    """Emits code that records the value of each part."""
 
     def __init__(self, checked: Checked) -> None:
         super().__init__(checked)
@@ -120,12 +120,12 @@ class _Telling(Emitter):
         self._count = 0
 
     def emit(self, node: Node) -> str:
-        """The code of a node, inside of a call that keeps its value."""
+        """Return the code of a node inside a call that records its value."""
         if node is self.root.node:
             return f"{_TELL}(0, {super().emit(node)})"
         if self._is_left_out(node):
             return super().emit(node)
-        # A node may be emitted twice, and only one of the codes be used.
+        # A node may be emitted twice, with only one of the codes used.
         below = self._path[-1].below
         told = below.get(id(node)) or self._new(node)
         below[id(node)] = told
@@ -135,7 +135,7 @@ class _Telling(Emitter):
         return f"{_TELL}({told.number}, {code})"
 
     def tell(self, number: int, value: Any) -> Any:
-        """What running code calls."""
+        """Record a value; called by the compiled code."""
         self.values[number] = value
         return value
 
@@ -144,10 +144,10 @@ class _Telling(Emitter):
         return _Told(node, self._count)
 
     def _is_left_out(self, node: Node) -> bool:
-        """Whether a node says everything itself, or stands in a loop, or too deep."""
+        """Whether a node is not recorded: a constant, inside a loop, too many or too deep."""
         if self.scope or self._count >= MAX_PARTS or _is_constant(node):
             return True
-        # What is read is told wherever it stands, but once: not every link of its path.
+        # Below the depth limit, record the variables that are read, but not each link of a path.
         beginning = dotted(self._path[-1].node) is not None
         return len(self._path) >= MAX_DEPTH and (beginning or dotted(node) is None)
 
@@ -159,7 +159,7 @@ def _is_constant(node: Node) -> bool:
 
 
 class _Tree(Struct, frozen=True):
-    """Turns what was told into parts."""
+    """Converts the recorded values to parts."""
 
     source: SourceFile
     values: dict[int, Any]
@@ -188,7 +188,7 @@ class _Tree(Struct, frozen=True):
         return any(one.node.span == self.failed_at for one in told.below.values())
 
     def _shown(self, told: _Told) -> list[_Told]:
-        """The parts below; of a path that was read, its beginning tells nothing more."""
+        """Return the parts below, without the beginnings of a path that was read."""
         state = self._state(told)
         if state is State.NOT_EVALUATED:
             return []

@@ -1,4 +1,4 @@
-"""Text → a loaded expression that gives a value for an event, or says why it has none."""
+"""Text → a loaded expression, which returns a value for an event or raises GuardError."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Expression:
-    """An expression that is compiled when it is first asked."""
+    """An expression that is checked and compiled when it is first used."""
 
     def __init__(self, checked: Callable[[], Checked], span: Span) -> None:
         self._check = checked
@@ -45,7 +45,7 @@ class Expression:
 
     @cached_property
     def function(self) -> Callable[[Any], Any]:
-        """The bare code, for callers that handle its faults."""
+        """The compiled function, for callers that handle its faults."""
         return self._compiled.function
 
     @property
@@ -60,19 +60,19 @@ class Expression:
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """What is doubtful about it."""
+        """The warnings of the check."""
         return self.checked.warnings
 
     def emit(self, view: str) -> Emitted:
-        """The code of this guard for a function over many; `view` stands before its fields."""
+        """Return the code of this guard for a function of many; `view` is the prefix of fields."""
         return emit_condition(self.checked, view)
 
     def emit_part(self, node: Node, view: str) -> str:
-        """The code of one part of it."""
+        """Return the code of one part."""
         return Emitter(self.checked, view).emit(node)
 
     def evaluate(self, view: object) -> Any:
-        """The value for this view, or GuardError."""
+        """Return the value for this view, or raise GuardError."""
         try:
             return self.function(view)
         except Fault as fault:
@@ -82,7 +82,7 @@ class Expression:
             raise self._failure(codes.GUARD_BUDGET, message) from None
 
     def test(self, view: object) -> bool:
-        """Whether it holds for this view; anything but a boolean is a GuardError."""
+        """Whether it holds for this view; raise GuardError if the value is not a boolean."""
         value = self.evaluate(view)
         if value is True or value is False:
             return bool(value)
@@ -90,59 +90,59 @@ class Expression:
         raise self._failure(codes.GUARD_NOT_BOOLEAN, message)
 
     def explain(self, fault: Fault) -> GuardError:
-        """The failed part as it is written, what went wrong there, and the values it met."""
+        """Return an error with the text of the failed part, the problem, and the values there."""
         site = self._compiled.sites[fault.site]
         part = self._text(site.span)
         values = [describe(value) for value in fault.values_met]
         if fault.of_operands and len(values) == len(site.operands):
             names = [self._text(operand) for operand in site.operands]
             values = [f"`{name}` is {v}" for name, v in zip(names, values, strict=True)]
-        else:  # an element, or one of several operands: it is not known here which
+        else:  # elements, or some of the operands: it is unknown which
             values = [f"found {value}" for value in values]
         message = f"in `{part}`: {fault.problem}" + (f"; {', '.join(values)}" if values else "")
         return GuardError(fault.code.name, message, part)
 
     def _failure(self, code: Code, problem: str) -> GuardError:
-        """A problem of the whole expression."""
+        """Return an error about the complete expression."""
         text = self._text(self.span)
         return GuardError(code.name, f"in `{text}`: {problem}", text)
 
     def _text(self, span: Span) -> str:
-        """A part as it is written, on one line and short enough for a message."""
+        """Return a part as written, on one line and short enough for a message."""
         return brief(self.checked.source.slice(span))
 
 
 def load_guard(source: SourceFile, span: Span, environment: Environment) -> Expression:
-    """Read, check and compile a ChatMD guard, or raise LoadError."""
+    """Parse and check a ChatMD guard, or raise LoadError."""
     return expression_of(source, parse_guard(source, span), span, environment)
 
 
 def load_condition(source: SourceFile, span: Span) -> Expression:
-    """Read, check and compile a TOML condition, or raise LoadError."""
+    """Parse and check a TOML condition, or raise LoadError."""
     return expression_of(source, parse_condition(source, span), span, CONDITIONS)
 
 
 def known_condition(source: SourceFile, span: Span) -> Expression:
-    """A TOML condition that was found in order before: it is read when it is first asked."""
+    """Return a TOML condition that was checked before; it is parsed when it is first used."""
     return Expression(lambda: check(source, parse_condition(source, span), CONDITIONS), span)
 
 
 def expression_of(
     source: SourceFile, tree: Node, span: Span, environment: Environment
 ) -> Expression:
-    """Check a tree that was read from a span of a source, or raise LoadError."""
+    """Check a tree that was parsed from a span of a source, or raise LoadError."""
     checked = check(source, tree, environment)
     return Expression(lambda: checked, span)
 
 
 def check_condition(source: SourceFile, span: Span) -> list[Diagnostic]:
-    """What is doubtful about the TOML condition of a rule; LoadError if it is wrong."""
+    """Return the warnings about the TOML condition of a rule; raise LoadError if it is wrong."""
     checked = check(source, parse_condition(source, span), CONDITIONS)
     return [*checked.warnings, *_never_boolean(checked)]
 
 
 def warn_if_not_boolean(expression: Expression) -> list[Diagnostic]:
-    """A warning when the value can never be true or false, for expressions that guard a rule."""
+    """Return a warning if the value of a rule's guard can never be true or false."""
     return _never_boolean(expression.checked)
 
 

@@ -1,8 +1,8 @@
-"""A compiled expression as the guard of a rule: how its view is read from session and event.
+"""A compiled expression as the guard of a rule, and the reader that fills in its view.
 
-A `Reader` says, field by field, where a language's view comes from, as Python over `s` (the
-session), `e` (the event), `l` (the slate) and `n` (the time). The slow path builds the view from
-that, the fast path reads the same code into locals.
+A `Reader` has Python code for each field of a language's view, over `s` (the session), `e` (the
+event), `l` (the slate) and `n` (the time). The slow path builds the view with that code. The fast
+path assigns the same code to local variables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MATCHED = Match()
 
 
 class Reader(Struct, frozen=True):
-    """Where the fields of a view come from, for each kind of event."""
+    """The code of each field of a view, for each kind of event."""
 
     view: Callable[..., object]
     codes: Callable[[Kind], Mapping[str, str]]
@@ -34,14 +34,14 @@ class Reader(Struct, frozen=True):
     _built: dict[tuple[Kind, frozenset[str]], Callable[..., object]] = field(default_factory=dict)
 
     def mentioned(self, code: str, view: str, kind: Kind) -> dict[str, str]:
-        """The fields that a code reads, `view` standing before each, and their own code."""
+        """Return the fields that a code reads, with their code; `view` is the prefix of fields."""
         codes = self.codes(kind)
-        # A literal that looks like a field only adds a field: reading more is harmless.
+        # A literal that looks like a field only adds a field, which is harmless.
         names = set(re.findall(rf"\b{re.escape(view)}(\w+)", code))
         return {name: codes[name] for name in sorted(names & codes.keys())}
 
     def read(self, view: View, fields: frozenset[str]) -> object:
-        """The view with these fields filled in."""
+        """Return the view with these fields filled in."""
         kind = view.event.kind
         build = self._built.get((kind, fields))
         if build is None:
@@ -58,15 +58,15 @@ class Reader(Struct, frozen=True):
 
 @runtime_checkable
 class OfConditions(Protocol):
-    """A check of a language that goes by expressions, so that their values can be told."""
+    """A check of a language that uses expressions, so that their values can be shown."""
 
     @property
     def conditions(self) -> tuple[ExpressionGuard, ...]:
-        """The expressions, in their order."""
+        """The expressions, in order."""
 
 
 class ExpressionGuard(Struct, frozen=True, dict=True):
-    """Holds for an event when its expression is true of the event's view."""
+    """A guard that holds for an event if its expression is true for the event's view."""
 
     expression: Expression
     reader: Reader
@@ -74,14 +74,14 @@ class ExpressionGuard(Struct, frozen=True, dict=True):
     @cached_property
     def fields(self) -> frozenset[str]:
         """The fields of the view that it reads."""
-        from bylaw.model.vocabulary import Kind  # noqa: PLC0415 - only the names are needed here
+        from bylaw.model.vocabulary import Kind  # noqa: PLC0415 - used only here, to list fields
 
         return frozenset(self.reader.mentioned(self.expression.code, "v.", Kind.TOOL_BEFORE))
 
     def test(self, view: View) -> Match | None:
-        """A match without values, or none; GuardError if it cannot be evaluated."""
+        """Return a match without values, or None; raise GuardError if the evaluation fails."""
         return _MATCHED if self.expression.test(self.reader.read(view, self.fields)) else None
 
     def value(self, view: View) -> Any:
-        """What the expression is for an event, for those that are no guards; or GuardError."""
+        """Return the value of an expression that is not a guard, or raise GuardError."""
         return self.expression.evaluate(self.reader.read(view, self.fields))

@@ -1,4 +1,4 @@
-"""How running code says that it cannot go on: a code, the place in the tree, the values it met."""
+"""Failures of running code: a code, the place in the tree, and the values there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_BITS = 200
 
 
 class Fault(Exception):  # noqa: N818 - becomes a GuardError where the source text is known
-    """Evaluation cannot go on at a site (an index into the expression's table of places)."""
+    """The evaluation failed at a site (an index into the expression's list of sites)."""
 
     def __init__(
         self,
@@ -34,17 +34,17 @@ class Fault(Exception):  # noqa: N818 - becomes a GuardError where the source te
 
 
 def fail(code: Code, site: int, problem: str, *values: object) -> NoReturn:
-    """Raise a fault over the operands of the site, in their order, or over one of several."""
+    """Raise a fault about the operands of the site, in order, or about some of them."""
     raise Fault(code, site, problem, values)
 
 
 def fail_inside(code: Code, site: int, problem: str, *values: object) -> NoReturn:
-    """Raise a fault over values that no operand is: they are elements of one."""
+    """Raise a fault about elements of an operand."""
     raise Fault(code, site, problem, values, of_operands=False)
 
 
 def describe(value: object) -> str:
-    """A value as people say it: `null`, `the text "x"`, `the number 3`, `a list of 2`."""
+    """Describe a value for people: `null`, `the text "x"`, `the number 3`, `a list of 2`."""
     kind = kind_of(value)
     if value is None:
         return "null"

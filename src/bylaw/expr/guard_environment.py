@@ -1,6 +1,6 @@
-"""What a ChatMD guard may read: the built-in variables and functions, its file's variables.
+"""What a ChatMD guard may read: built-in variables and functions, and the variables of its file.
 
-`GuardView` is what compiled guards read; whoever decides fills one in for each event.
+Compiled guards read a `GuardView`, which is filled in for each event.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEYWORDS = frozenset({"true", "false", "and", "or", "not", "in", "is", "event"})
 INFINITY = float("inf")
-_NO_NULL = "there is no null literal; a value that is not there equals nothing else"
+_NO_NULL = "null cannot be written; a missing value equals no literal"
 _SPELLINGS = {
     "True": "write `true`",
     "False": "write `false`",
@@ -31,7 +31,7 @@ _SPELLINGS = {
 
 
 class CallCount(Struct, frozen=True):
-    """How often a tool was executed in this session, and in which turn last."""
+    """The number of executions of a tool in this session, and the turn of the last one."""
 
     count: int
     last_turn: float
@@ -41,7 +41,7 @@ NEVER_CALLED = CallCount(0, -INFINITY)
 
 
 class GuardView(Struct):
-    """The values a guard sees, as they were when the event began."""
+    """The values that a guard reads, as they were at the start of the event."""
 
     turn_index: int = 1
     context_tokens: int = 0
@@ -83,7 +83,7 @@ def _scopes(*scopes: str) -> Parameter:
 
 def _arg(args: Sequence[Argument], _site: int, view: str) -> str:
     path = args[0]
-    if not isinstance(path.literal, str):  # a number is no path: its code says so (CM-A21)
+    if not isinstance(path.literal, str):  # its code checks that it is a text (CM-A21)
         return f"dig({view}tool_args, split_path({path.code}))"
     return f"dig({view}tool_args, {split_path(str(path.literal))!r})"
 
@@ -101,7 +101,7 @@ def _text_contains(args: Sequence[Argument], _site: int, view: str) -> str:
     needle, text = args[0], f"{view}{args[1].literal}"
     if isinstance(needle.literal, str):
         return f"({text} is not None and {needle.code} in {text})"
-    # Where there is no text the needle is still asked whether it is one (CM-A21).
+    # Without a text the needle is still evaluated, because its code checks its kind (CM-A21).
     return f"({needle.code} in {text} if {text} is not None else {needle.code} is None)"
 
 
@@ -164,7 +164,7 @@ FUNCTIONS = {
 
 
 def elapsed(now: int, fired: int | None) -> float:
-    """Milliseconds since a firing; a rule that never fired has waited for ever (CM-A25)."""
+    """Return the milliseconds since a firing; infinity for a rule that never fired (CM-A25)."""
     return INFINITY if fired is None else now - fired
 
 
@@ -174,9 +174,9 @@ def guard_environment(
     has_call: bool = True,
     rule_ids: Iterable[str] | None = None,
 ) -> Environment:
-    """The environment of one guard: the file's variables, its rule ids, whether there is a call.
+    """Return the environment of one guard of a file with these variables and rule ids.
 
-    Without `rule_ids` every id is taken as one that has not fired yet.
+    `has_call`: the event has a tool call. Without `rule_ids`, every id is accepted.
     """
     own = {name: Variable(JSON_VALUE, f"variables.get({name!r})") for name in variables}
     ids = None if rule_ids is None else frozenset(rule_ids)
@@ -190,5 +190,5 @@ def guard_environment(
 
 
 def reserved_names() -> frozenset[str]:
-    """Names that a file's own variable cannot have (CM-A27)."""
+    """Return the names that a variable of a file cannot have (CM-A27)."""
     return KEYWORDS | frozenset(FUNCTIONS) | {name for name in _BUILT_IN if "." not in name}

@@ -1,7 +1,7 @@
 """The operators of the guard language on values whose kind is not known at load (CM-A21).
 
-Nothing is converted: booleans are no numbers, null equals only null, `and` wants booleans.
-Each takes the site of its node, to name it when it fails.
+Values are not converted: booleans are not numbers, null equals only null, `and` needs booleans.
+Each operator receives the site of its node, which an error names.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ NUMBERS: frozenset[object] = frozenset({int, float})
 
 
 def truth(value: Any, site: int) -> bool:
-    """The value, if it is a boolean."""
+    """Return the value; fail if it is not a boolean."""
     if value is True or value is False:
         return bool(value)
     fail(codes.GUARD_TYPE, site, "a boolean is needed", value)
 
 
 def has_kind(value: Any, kinds: tuple[str, ...], site: int) -> Any:
-    """The value, if it is of one of these kinds."""
+    """Return the value; fail if it has none of these kinds."""
     if kind_of(value) in kinds:
         return value
     fail(codes.GUARD_TYPE, site, f"{in_words(kinds)} is needed", value)
 
 
 def same(left: Any, right: Any, most: int) -> bool:
-    """Equality without conversion, deep: true is not 1, inside a list as well.
+    """Deep equality without conversion: true does not equal 1, even inside a list.
 
-    It looks at no more than `most` parts: the share of one comparison in the budget of its guard.
+    It compares at most `most` parts: the share of one comparison in the budget of its guard.
     """
     pairs = [(left, right)]
     while pairs:
@@ -57,7 +57,7 @@ _DEEP: frozenset[object] = frozenset({list, dict})
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two values are equal but for what is inside them."""
+    """Whether two values are equal, apart from the values inside them."""
     if one.__class__ in NUMBERS and other.__class__ in NUMBERS:
         return bool(one == other)
     if one.__class__ is not other.__class__:
@@ -74,7 +74,7 @@ def _parts(one: Any, other: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def member(value: Any, items: Any, site: int, most: int) -> bool:
-    """Membership in a list; there are no substrings (CM-A23)."""
+    """Membership in a list; substrings are not supported (CM-A23)."""
     if items.__class__ is not list and items.__class__ is not tuple:
         fail(codes.GUARD_TYPE, site, "`in` needs a list on its right", value, items)
     if len(items) > most:

@@ -1,4 +1,4 @@
-"""Where the view of a ChatMD guard comes from: session, event and slate (CM-047 to CM-067)."""
+"""Read the view of a ChatMD guard from session, event and slate (CM-047 to CM-067)."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _ALWAYS = {
 }
 _NO_CALL = {"tool_name": "None", "tool_args": "None", "tool_status": "None"}
 _BEFORE = {"tool_name": "e.tool", "tool_args": "e.args", "tool_status": "None"}
-# CM-A35: a time-out is an error to a guard.
+# CM-A35: for a guard, a time-out is an error.
 _AFTER = {**_BEFORE, "tool_status": "('ok' if e.status == 'ok' else 'error')"}
 
 
 class FiredAt:
-    """When the rules of one file fired last, by their id."""
+    """The times of the last firings of the rules of one file, by id."""
 
     __slots__ = ("_firings", "_prefix")
 
@@ -48,13 +48,13 @@ class FiredAt:
         self._prefix = prefix
 
     def get(self, rule_id: str) -> int | None:
-        """The time in milliseconds, or None if it never fired."""
+        """Return the time in milliseconds, or None if the rule never fired."""
         firing = self._firings.get(self._prefix + rule_id)
         return None if firing is None else firing.at
 
 
 def guard_reader(space: str, uid_prefix: str) -> Reader:
-    """The reader for the guards of one file: its variables, and how its rules' uids begin."""
+    """Return the reader for the guards of one file: its variables, and the prefix of its uids."""
     codes = partial(_codes, space, uid_prefix)
     return Reader(GuardView, codes, {"FiredAt": FiredAt})
 

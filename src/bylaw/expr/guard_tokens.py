@@ -29,7 +29,7 @@ _WORD_OPERATORS = frozenset({"and", "or", "not", "in", "is"})
 
 
 class Token(Struct, frozen=True):
-    """`kind` is number, text, name, op or end; `value` is a literal's value or the text itself."""
+    """`kind` is number, text, name, op or end; `value` is the value of a literal, else the text."""
 
     kind: str
     value: str | int | float
@@ -41,7 +41,7 @@ class Token(Struct, frozen=True):
 
 
 def scan(source: SourceFile, span: Span) -> list[Token]:
-    """The tokens of a piece of a source, with an end token last."""
+    """Return the tokens of a part of a source; the last one is an end token."""
     tokens: list[Token] = []
     at = span.start
     while at < span.end:
@@ -74,7 +74,7 @@ def _number(source: SourceFile, span: Span, match: re.Match[str]) -> int | float
             codes.MALFORMED_NUMBER, "this is not a number of the guard language", source, span,
             help="write plain decimal digits, such as `1000` or `0.5`",
         )  # fmt: skip
-    # A digit holds more than three bits, so this never converts a longer number than it keeps.
+    # A digit has more than three bits: a number that is shortened here is still too large.
     value = float(digits) if not digits.isdigit() else int(digits[: MAX_INT_BITS // 3])
     if value == float("inf") or (isinstance(value, int) and value.bit_length() > MAX_INT_BITS):
         raise load_error(codes.MALFORMED_NUMBER, "this number is too large", source, span)
@@ -105,6 +105,6 @@ def _unreadable(source: SourceFile, rest: Span) -> LoadError:
             help=f"close it with `{first}`",
         )  # fmt: skip
     return load_error(
-        codes.EXPRESSION_SYNTAX, f"`{first}` cannot stand in an expression", source,
+        codes.EXPRESSION_SYNTAX, f"unexpected character `{first}`", source,
         Span(rest.start, rest.start + 1),
     )  # fmt: skip

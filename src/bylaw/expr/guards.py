@@ -1,7 +1,7 @@
 """The grammar of ChatMD guards: text → tree, by precedence climbing.
 
 From loosest to tightest: `or`, `and`, `not`, comparison and `in` (which do not chain), `+ -`,
-`* / %`, unary minus (CM-044). Everything else is refused, with the way to say it.
+`* / %`, unary minus (CM-044). Everything else is rejected with a help text.
 """
 
 from __future__ import annotations
@@ -52,28 +52,28 @@ _FOREIGN_OPERATORS = {
     "is": "write `==`",
     "not": "write `not (a in b)`",
     "**": "multiply instead",
-    "//": "`/` is real division; there is no other",
-    "?": "there is no conditional expression; use `and` and `or`",
-    **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", "@"), "there are no bit operators"),
+    "//": "use `/`, the only division",
+    "?": "use `and` and `or` instead of a conditional",
+    **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", "@"), "bit operators are not supported"),
 }
 _POSTFIX = {
-    ".": ("only `event` has attributes; there are no methods", "read it as it is"),
-    "[": ("there is no indexing", 'read an argument of the call with `arg("list.0")`'),
+    ".": ("only `event` has attributes", 'read a nested argument with `arg("a.b")`'),
+    "[": ("indexing is not supported", 'read an argument of the call with `arg("list.0")`'),
     "(": ("only a function can be called", "write the function's name before `(`"),
 }
 _CONSTANTS = {"true": True, "false": False}
 
 
 def parse_guard(source: SourceFile, span: Span) -> Node:
-    """Read one guard expression, or raise LoadError."""
+    """Parse one guard expression, or raise LoadError."""
     check_length(source, span)
     return _Parser(source, scan(source, span)).whole()
 
 
 def parse_object(source: SourceFile, span: Span) -> Node:
-    """Read one object whose values are guard expressions, or raise LoadError (CM-A05).
+    """Parse one object whose values are guard expressions, or raise LoadError (CM-A05).
 
-    Inside of it objects and arrays may nest.
+    Objects and arrays can be nested in it.
     """
     check_length(source, span)
     parser = _Parser(source, scan(source, span), has_objects=True)
@@ -123,7 +123,7 @@ class _Parser:
         return left
 
     def since(self, start: int) -> Span:
-        """From a place to the end of the last token that was taken, parentheses included."""
+        """Return the span from an offset to the end of the last consumed token."""
         return Span(start, self.tokens[self.at - 1].span.end)
 
     def operation(self, left: Node, start: int) -> Node:
@@ -226,7 +226,7 @@ class _Parser:
             raise self.unexpected()
         key = Const(self.take().value, span=token.span)
         if key in pairs:
-            headline = f"the key {self.source.slice(token.span)} is there twice"
+            headline = f"duplicate key {self.source.slice(token.span)}"
             raise load_error(codes.EXPRESSION_SYNTAX, headline, self.source, token.span)
         if not self.next.is_op(":"):
             raise self.unexpected()
@@ -255,11 +255,11 @@ class _Parser:
         raise self.unexpected()
 
     def unexpected(self) -> LoadError:
-        """Why the next token cannot stand here; an operator of another language says more."""
+        """Return the error for the next token; raise a better one for a foreign operator."""
         token = self.next
         self.refuse_foreign_operator()
         if token.kind != "end":
-            what = f"`{self.source.slice(token.span)}` cannot stand here"
+            what = f"unexpected `{self.source.slice(token.span)}`"
             return load_error(codes.EXPRESSION_SYNTAX, what, self.source, token.span)
         if not self.at:
             return load_error(
@@ -278,7 +278,7 @@ class _Parser:
         if op == "not":
             if not self.tokens[self.at + 1].is_op("in"):
                 raise load_error(
-                    codes.EXPRESSION_SYNTAX, "`not` cannot stand here", self.source, span,
+                    codes.EXPRESSION_SYNTAX, "unexpected `not`", self.source, span,
                     help="put `not …` in parentheses",
                 )  # fmt: skip
             span = span.to(self.tokens[self.at + 1].span)
@@ -303,5 +303,5 @@ class _Parser:
         what, help_ = _POSTFIX[str(token.value)]
         if token.is_op("."):
             begin = self.source.text.rfind("\n", 0, token.span.start) + 1
-            what += f": `{brief(self.source.text[begin : token.span.start][-MAX_BRIEF:])}` has none"
+            what += f", not `{brief(self.source.text[begin : token.span.start][-MAX_BRIEF:])}`"
         raise load_error(codes.UNSUPPORTED_SYNTAX, what, self.source, token.span, help=help_)

@@ -1,6 +1,6 @@
-"""Python's tree → ours: an allow-list of what conditions have (TR-A06).
+"""Python's tree → our tree: an allow-list of the nodes that conditions can have (TR-A06).
 
-A node that is not in `_HANDLERS` is refused, whatever a future Python may add.
+A node that is not in `_HANDLERS` is rejected, including nodes that a future Python adds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
 }  # fmt: skip
-# No text that comes from outside has one, and none that holds one can be written anywhere.
+# A lone surrogate: no text from outside has one, and a text with one cannot be encoded.
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not"}
 _COMPARE = {
@@ -57,7 +57,7 @@ _REFUSED_WORDS = {
 
 
 def too_deep(source: SourceFile, span: Span) -> LoadError:
-    """The refusal of an expression that is nested too deeply."""
+    """Return the error for an expression that is nested too deeply."""
     return load_error(
         codes.EXPRESSION_TOO_DEEP, f"nested more than {MAX_DEPTH:,} levels deep", source, span,
         help="split it into several rules",
@@ -65,20 +65,20 @@ def too_deep(source: SourceFile, span: Span) -> LoadError:
 
 
 class Lowering:
-    """Python's tree → ours, node kind by node kind."""
+    """Converts Python's tree to our tree, with one method for each kind of node."""
 
     def __init__(self, source: SourceFile, piece: SourceFile, start: int) -> None:
         self.source = source
         self.piece = piece
         self.start = start
         self.depth = 0
-        # Positions inside an f-string are not reliable before Python 3.12: its own span is used.
+        # Positions inside an f-string are wrong before Python 3.12, so its parts get its span.
         self.text_span: Span | None = None
-        # Most expressions: then a column in bytes is an offset.
+        # True for most expressions: then a column in bytes is also an offset in characters.
         self.plain = "\n" not in piece.text and piece.text.isascii()
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
-        """Where a node stands in the source."""
+        """Return the span of a node in the source."""
         if self.text_span is not None:
             return self.text_span
         if self.plain:
@@ -90,7 +90,7 @@ class Lowering:
         return Span(self.start + begin, self.start + max(end, begin))
 
     def node(self, node: ast.expr) -> Node:
-        """The node in our tree, or LoadError."""
+        """Convert a node to our tree, or raise LoadError."""
         handler = _HANDLERS.get(type(node))
         if handler is None:
             word = _REFUSED_WORDS.get(type(node), "this construct")
@@ -122,7 +122,7 @@ class Lowering:
         return name
 
     def attribute_name(self, node: ast.Attribute, whole: Span) -> tuple[str, Span]:
-        """The name behind the dot, and where it stands."""
+        """Return the name after the dot, and its span."""
         span = Span(max(whole.start, whole.end - len(node.attr)), whole.end)
         return self.public(node.attr, span), span
 
@@ -130,7 +130,7 @@ class Lowering:
         value = node.value
         if isinstance(value, str) and _HALF_CHARACTER.search(value):
             raise load_error(
-                codes.EXPRESSION_SYNTAX, "this text holds half a character", self.source,
+                codes.EXPRESSION_SYNTAX, "this text has half a character", self.source,
                 self.span(node), help="write the character itself",
             )  # fmt: skip
         if value is None or isinstance(value, bool | str):
@@ -172,7 +172,7 @@ class Lowering:
             return Method(object_, name, args, keywords, span=span, name_span=name_span)
         if not isinstance(function, ast.Name):
             raise self.unsupported("only a function or a method can be called", node)
-        # A name with underscores is reported as an unknown function: that is what it is here.
+        # No check for an underscore: the checker reports such a name as an unknown function.
         args, keywords = self.arguments(node)
         return Call(function.id, args, keywords, span=span, name_span=self.span(function))
 
@@ -199,7 +199,7 @@ class Lowering:
 
     def bit_operator(self, node: ast.expr) -> LoadError:
         return load_error(
-            codes.UNSUPPORTED_OPERATOR, "there are no bit or matrix operators", self.source,
+            codes.UNSUPPORTED_OPERATOR, "bit and matrix operators are not supported", self.source,
             self.span(node),
         )  # fmt: skip
 
@@ -249,11 +249,11 @@ class Lowering:
 
     def formatted(self, node: ast.FormattedValue) -> Node:
         if node.format_spec is not None or node.conversion != -1:
-            raise self.unsupported("f-strings have no format specs or conversions here", node)
+            raise self.unsupported("f-strings cannot have format specs or conversions", node)
         return self.node(node.value)
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Node:
-        # A generator is read as the list it makes: nothing here can tell the two apart.
+        # A generator becomes a list: no condition can tell the two apart.
         kind = "set" if isinstance(node, ast.SetComp) else "list"
         clauses = self.clauses(node.generators)
         return Comprehension(kind, self.node(node.elt), None, clauses, span=self.span(node))
@@ -274,14 +274,14 @@ class Lowering:
         names: list[str] = []
         for target in targets:
             if not isinstance(target, ast.Name):
-                raise self.unsupported("a loop variable is a plain name", target)
+                raise self.unsupported("a loop variable must be a plain name", target)
             names.append(self.public(target.id, self.span(target)))
         iterable, conditions = self.node(generator.iter), self.nodes(generator.ifs)
         return Clause(tuple(names), unpacks, iterable, conditions, span=iterable.span)
 
 
 def _joined(parts: Iterable[Node], span: Span) -> Iterator[Node]:
-    """The parts of an f-string, with neighbouring texts as one: `{'a'}b` is `ab`."""
+    """Merge neighbouring constant texts of an f-string: `{'a'}b` becomes `ab`."""
     for is_text, few in groupby(parts, _is_text):
         if not is_text:
             yield from few

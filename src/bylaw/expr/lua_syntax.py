@@ -1,6 +1,6 @@
-"""The text of a Lua script → what keeps it from being compiled; nothing is run.
+"""Check the syntax of Lua scripts, without running them.
 
-Lua comes with an extra of its own, so it is looked for when it is needed.
+Lua is an optional dependency, so it is imported only if it is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLACE = re.compile(r"script:([0-9]+): (.*)", re.DOTALL)
 
 
 class LuaProblem(Struct, frozen=True):
-    """What is wrong with a script, and in which line."""
+    """The syntax error of a script, and its line."""
 
     line: int
     message: str
@@ -33,7 +33,7 @@ class LuaProblem(Struct, frozen=True):
 
 @cache
 def lua_module() -> ModuleSpec | None:
-    """Where the module lies that runs Lua, if it is installed."""
+    """Return the spec of the module that runs Lua, or None if it is not installed."""
     try:
         return find_spec("lupa.lua55")
     except ModuleNotFoundError:
@@ -46,8 +46,8 @@ def lua_available() -> bool:
 
 
 def lua_problem(text: str) -> LuaProblem | None:
-    """What is wrong with the syntax of a script, if anything; Lua must be available."""
-    from lupa import lua55  # noqa: PLC0415 - an extra
+    """Return the syntax error of a script, or None; Lua must be available."""
+    from lupa import lua55  # noqa: PLC0415 - an optional dependency
 
     script = text.encode(errors="surrogatepass")
     if len(script) > MAX_SCRIPT_BYTES:

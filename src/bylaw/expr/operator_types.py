@@ -1,6 +1,6 @@
-"""What is known of the result of an operator from the types of its operands.
+"""Infer the type of the result of an operator from the types of its operands.
 
-None stands for an operation that fails whatever the values are.
+None means that the operation fails for all values of these types.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _ORDERED = frozenset({"str", "list", "tuple", "set"})
 
 
 def _numeric(type_: Type, *, strict: bool) -> frozenset[str]:
-    """The kinds of number a value can be; outside the guard language true counts as 1."""
+    """Return the number kinds a value can have; if not `strict`, a boolean is an integer."""
     kinds = type_.kinds & _NUMBERS
     return kinds if strict or "bool" not in type_.kinds else kinds | {"int"}
 
 
 def unary_type(op: str, operand: Type, *, strict: bool) -> Type | None:
-    """The type of `op operand`."""
+    """Return the type of `op operand`, or None if it always fails."""
     if op == "not":
         return None if strict and operand.never("bool") else BOOL
     kinds = _numeric(operand, strict=strict)
@@ -28,7 +28,7 @@ def unary_type(op: str, operand: Type, *, strict: bool) -> Type | None:
 
 
 def binary_type(op: str, left: Type, right: Type, *, strict: bool) -> Type | None:
-    """The type of `left op right`."""
+    """Return the type of `left op right`, or None if it always fails."""
     a, b = _numeric(left, strict=strict), _numeric(right, strict=strict)
     kinds: set[str] = set()
     if a and b:

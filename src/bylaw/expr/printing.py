@@ -1,7 +1,7 @@
-"""Tree → text, in either grammar, with no more parentheses than the meaning needs.
+"""Tree → text in either grammar, with as few parentheses as possible.
 
-Reading the printed text gives the same tree again. A construct that a grammar does not have is
-printed as Python writes it; the guard grammar then refuses it.
+Parsing the printed text gives the same tree again. A construct that a grammar does not have is
+printed as in Python; the guard grammar then rejects it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bylaw.expr.tree import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# From loosest to tightest, as both grammars agree.
+# From loosest to tightest, the same in both grammars.
 _CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _POSTFIX = range(10)
 _BINARY = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT}
 
@@ -44,12 +44,12 @@ _GUARD_ESCAPES = {
 
 
 def print_guard(tree: Node) -> str:
-    """The tree in the syntax of ChatMD guards."""
+    """Return the tree in the syntax of ChatMD guards."""
     return _Printer(_guard_constant).node(tree)
 
 
 def print_condition(tree: Node) -> str:
-    """The tree in the syntax of TOML conditions."""
+    """Return the tree in the syntax of TOML conditions."""
     return _Printer(_condition_constant).node(tree)
 
 
@@ -70,14 +70,14 @@ class _Printer:
         self.constant = constant
 
     def node(self, node: Node, needed: int = _CHOICE) -> str:
-        """The text of a node, in parentheses if it binds looser than its place needs."""
+        """Return the text of a node, in parentheses if it binds looser than its place needs."""
         power, text = self.parts(node)
         return text if power >= needed else f"({text})"
 
     def parts(self, node: Node) -> tuple[int, str]:
         match node:
             case Const():
-                # A number is no owner of an attribute: `1.x` is not what it looks like.
+                # `1.x` is not an attribute of a number in Python, so print `(1).x`.
                 return (_SIGN if isinstance(node.value, int | float) else _POSTFIX), self.constant(
                     node
                 )

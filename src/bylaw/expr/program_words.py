@@ -1,7 +1,7 @@
-"""The words of a command → those that its program reads as a program in turn.
+"""The words of a command → those that its program reads as program text.
 
-A file name is one argument, whatever is in it; but the word behind `sh -c` is not read as a name,
-and nothing that others choose may stand in it. What programs do with other words is their business.
+A file name is always one argument. But the word after `sh -c` is program text, so it must not
+contain names that others choose. The other words are not checked.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# In such a name no language sees anything but a name.
+# A name of these characters has no special meaning in any language.
 _HARMLESS = re.compile(r"[A-Za-z0-9_./@%+=:,-]*")
 
 
 class _Reads(NamedTuple):
-    """How an interpreter is told its program: as the value of `letters`, or of `long` options.
+    """How an interpreter receives its program: as the value of `letters` or of `long` options.
 
-    Other options that have a value: the rest of the word for those that are `attached`, else the
-    rest or the next word. `behind_options`: the program comes when all options are through, and so
-    do values, one word each. `anywhere`: options may stand behind other words, too. `is_first`: the
-    program is the first word that is no option, unless an option names a file of programs.
+    Other options with a value: `attached` letters have it in the rest of the word, `valued` letters
+    there or in the next word. `behind_options`: the program follows all options, and each value is
+    a word. `anywhere`: options may follow other words. `is_first`: the program is the first word
+    that is not an option, unless an option names a program file.
     """
 
     letters: str = ""
@@ -57,12 +57,12 @@ _INTERPRETERS: Mapping[str, _Reads] = {
     "ruby": _Reads("e", (), "CEIr", "0FKTWix"),
     "sed": _Reads("e", ("--expression",), "fl", "i", is_first=True),
 }
-# These give all their words to a shell, or make a text of them that one reads.
+# These pass all their words to a shell, or join them to a text for a shell.
 _ALL_WORDS = frozenset({"eval", "parallel", "ssh", "watch"})
-# A variable that is given on the command line is expanded, functions such as `shell` included.
+# make expands variables of its command line, including functions such as `shell`.
 _MAKE = frozenset({"gmake", "make"})
 _READERS = frozenset({*_INTERPRETERS, *_ALL_WORDS, *_MAKE})
-# These start the command that is among their words.
+# These start a command that is among their words.
 _STARTERS = frozenset(
     {"busybox", "chroot", "chrt", "command", "doas", "env", "exec", "find", "flock", "ionice",
      "nice", "nohup", "setsid", "stdbuf", "sudo", "taskset", "time", "timeout", "unshare", "uv",
@@ -74,7 +74,7 @@ _VERSION = re.compile(r"[0-9][0-9.]*\Z")
 
 
 def program_words(words: Sequence[str]) -> frozenset[int]:
-    """The positions of words that are program text, or have some in them."""
+    """Return the positions of words that are or contain program text."""
     start = _reader(words)
     if start is None:
         return frozenset()
@@ -87,34 +87,34 @@ def program_words(words: Sequence[str]) -> frozenset[int]:
 
 
 def whole_programs(words: Sequence[str]) -> frozenset[int]:
-    """Those of them each of which is a program by itself, and not only a part of one."""
+    """Return the positions of words that are complete programs, not parts of one."""
     start = _reader(words)
     is_part = start is not None and _name(words[start]) in _ALL_WORDS | _MAKE
     return frozenset() if is_part else program_words(words)
 
 
 def unsafe_name(words: Sequence[str], names: Iterable[str]) -> str:
-    """A name in program text that may be more than a name to its language; else the empty text."""
+    """Return a name in program text that can have a special meaning there, else an empty text."""
     texts = [words[at] for at in sorted(program_words(words))]
     doubtful = (name for name in names if not _HARMLESS.fullmatch(name))
     return next((name for name in doubtful if any(name in text for text in texts)), "")
 
 
 def _reader(words: Sequence[str]) -> int | None:
-    """Where the program stands that reads others, behind whatever starts it."""
+    """Return the position of the interpreter; another program may start it."""
     if words and _name(words[0]) in _STARTERS:
         return next((at for at, word in enumerate(words) if at and _name(word) in _READERS), None)
     return 0 if words and _name(words[0]) in _READERS else None
 
 
 def _name(word: str) -> str:
-    """Such as `python` for `/usr/bin/python3.12`."""
+    """Return the name of a program, such as `python` for `/usr/bin/python3.12`."""
     name = word.rpartition("/")[2].removesuffix(".exe")
     return _VERSION.sub("", name) or name
 
 
 class _Option(NamedTuple):
-    """Whether an option tells a program, in itself or not; and how many words belong to it."""
+    """An option: whether it has a program, in the same word or not, and its number of value words."""
 
     tells: bool = False
     inside: bool = False
@@ -122,13 +122,13 @@ class _Option(NamedTuple):
 
 
 class _Arguments:
-    """The words of a command, and how its interpreter reads those that belong to it."""
+    """The words of a command, and the way in which its interpreter reads them."""
 
     def __init__(self, words: Sequence[str], reads: _Reads) -> None:
         self._words, self._reads = words, reads
 
     def programs(self, at: int) -> Iterator[int]:
-        """Where program text is, from the first word behind the interpreter on."""
+        """Yield the positions of program text; `at` is the first word after the interpreter."""
         by_option, waits = False, False
         while at < len(self._words) and self._goes_on(self._words[at]):
             word = self._words[at]
@@ -165,7 +165,7 @@ class _Arguments:
         return self._letters(word)
 
     def _letters(self, word: str) -> _Option:
-        """What stands behind a letter of a shell are others, elsewhere it is a value."""
+        """Read one-letter options: a shell reads more letters after one, others read a value."""
         reads, tells, values = self._reads, False, 0
         for position, letter in enumerate(word[1:], start=2):
             is_last = position == len(word)

@@ -1,4 +1,4 @@
-"""A plain value → its text as Python prints it, made piece by piece and stopped at a limit."""
+"""A plain value → its text as Python prints it, built piece by piece up to a limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "
 
 
 def as_text(value: Any, budget: Budget, site: int) -> str:
-    """`str(value)`, bounded, with sets in order."""
+    """`str(value)` with a limit, and with sets in order."""
     if value.__class__ in SCALARS:
         charge_number(value, budget)
         return str(value)
@@ -28,7 +28,7 @@ def as_text(value: Any, budget: Budget, site: int) -> str:
 
 
 class Rendering:
-    """Text that grows until it is too long; a subclass may print values in its own way."""
+    """A text that is built up to a limit; a subclass can print values in its own way."""
 
     def __init__(self, budget: Budget, site: int) -> None:
         self._pieces: list[str] = []
@@ -38,28 +38,28 @@ class Rendering:
 
     @property
     def text(self) -> str:
-        """All that was put so far."""
+        """The text so far."""
         return "".join(self._pieces)
 
     def put(self, piece: str) -> None:
-        """A text as it is."""
+        """Append a text unchanged."""
         self.make_room(len(piece))
         self._length += len(piece)
         self._pieces.append(piece)
 
     def make_room(self, chars: int) -> None:
-        """Refuse what would not fit, before it is made."""
+        """Fail if this many more characters would exceed the limit."""
         if self._length + chars > MAX_TEXT_CHARS:
             limit = f"the text is longer than {MAX_TEXT_CHARS:,} characters"
             fail(codes.GUARD_TOO_LARGE, self._site, limit)
 
     def add(self, value: Any) -> None:
-        """A value of any size and depth."""
+        """Charge for a value of any size and depth, and append it."""
         weigh(value, self._budget, self._site)
         self.value(value)
 
     def value(self, value: Any) -> None:
-        """A value that was weighed."""
+        """Append a value that is already charged."""
         if value.__class__ in SCALARS:
             charge_number(value, self._budget)
             self.make_room(len(value) if value.__class__ is str else 0)
@@ -70,11 +70,11 @@ class Rendering:
             self.collection(value)
 
     def scalar(self, value: Any) -> str:
-        """A value without parts."""
+        """Return the text of a value without parts."""
         return repr(value)
 
     def collection(self, value: Any) -> None:
-        """A value with parts."""
+        """Append a value with parts."""
         opening, closing = self.brackets(value)
         self.put(opening)
         for place, item in enumerate(self.items(value)):
@@ -87,13 +87,13 @@ class Rendering:
         self.put(closing)
 
     def brackets(self, value: Any) -> tuple[str, str]:
-        """What stands around the parts."""
+        """Return the brackets around the parts."""
         if value.__class__ is tuple and len(value) == 1:
             return "(", ",)"
         return _BRACKETS[value.__class__]
 
     def items(self, value: Any) -> Iterable[Any]:
-        """The parts, in the order in which they are printed."""
+        """Return the parts, in the order in which they are printed."""
         if value.__class__ is set:
             return in_order(value, self._budget, self._site)
         parts: Iterable[Any] = value

@@ -1,7 +1,7 @@
-"""The one tree that both grammars are read into: sixteen kinds of node, each with its span.
+"""The expression tree: both grammars are parsed into these nodes, each with its span.
 
-Spans are offsets into the source that holds the expression and do not count in comparisons,
-so a tree equals the tree of its printed text.
+A span has offsets into the source of the expression. Comparisons ignore spans, so a tree is equal
+to the tree of its printed text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Constant: TypeAlias = bool | int | float | str | None
 NOWHERE = Span(0, 0)
 
 
-# The collector of cycles need not look at what can be in none.
+# gc=False: nodes cannot form reference cycles.
 class Node(Struct, frozen=True, eq=False, kw_only=True, gc=False):
     """Any part of an expression."""
 
@@ -29,7 +29,7 @@ class Node(Struct, frozen=True, eq=False, kw_only=True, gc=False):
         return type(self) is type(other) and _said(self) == _said(other)
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # else it would be that of Struct
+        return not self == other  # otherwise that of Struct would be used
 
     def __hash__(self) -> int:
         return hash((type(self), _said(self)))
@@ -150,7 +150,7 @@ class Pairs(Node, frozen=True):
 
 
 class Text(Node, frozen=True):
-    """An f-string: constant texts and values in between."""
+    """An f-string: constant texts and the values between them."""
 
     parts: tuple[Node, ...]
 
@@ -165,7 +165,7 @@ class Clause(Node, frozen=True):
 
 
 class Comprehension(Node, frozen=True):
-    """A `list`, `set` or `map` made by clauses; `value` only for a map."""
+    """A comprehension that makes a `list`, `set` or `map`; only a map has a `value`."""
 
     kind: str
     element: Node
@@ -174,7 +174,7 @@ class Comprehension(Node, frozen=True):
 
 
 def _said(node: Any) -> tuple[object, ...]:
-    """A node without its places."""
+    """Return the fields of a node without its spans."""
     names = (name for name in node.__struct_fields__ if name not in _PLACES)
     return tuple(getattr(node, name) for name in names)
 
@@ -210,12 +210,12 @@ _PARTS: dict[type[Node], Callable[[Any], tuple[Node, ...]]] = {
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The direct parts of a node, in the order of its fields."""
+    """Return the direct children of a node, in the order of its fields."""
     return _PARTS[type(node)](node)
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """Every node below and including the root."""
+    """Yield the root and every node below it."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -224,7 +224,7 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def dotted(node: Node) -> str | None:
-    """`a.b.c` when the node is a name with attributes only, else None."""
+    """Return `a.b.c` if the node is a name with only attributes, else None."""
     names: list[str] = []
     while isinstance(node, Attribute):
         names.append(node.name)

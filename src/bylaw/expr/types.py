@@ -1,4 +1,4 @@
-"""What is known of a value before it exists: a set of kinds, and the shape of containers."""
+"""The types that the checker infers: a set of kinds, and the types inside a container."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CONTAINERS = frozenset({"list", "tuple", "set", "map"})
 
 
 class Type(Struct, frozen=True):
-    """The kinds a value can have; `item` of what is inside, `fields` of a closed map."""
+    """The kinds a value can have, the type of its elements, and the fields of a closed map."""
 
     kinds: frozenset[str]
     item: Type | None = None
     fields: Mapping[str, Type] | None = None
-    # A map of which a missing key reads as null (TR-A18: state); else it is an error.
+    # True: a missing key of the map reads as null (TR-A18: state). False: it is an error.
     missing_is_null: bool = False
 
     def within(self, *kinds: str) -> bool:
@@ -42,7 +42,7 @@ class Type(Struct, frozen=True):
 
 
 def kind_type(*kinds: str) -> Type:
-    """A type of these kinds with nothing known of what is inside."""
+    """Return a type of these kinds; the types of their elements are unknown."""
     return Type(frozenset(kinds))
 
 
@@ -55,27 +55,27 @@ TEXT = kind_type("str")
 
 
 def list_of(item: Type) -> Type:
-    """A list with elements of one type."""
+    """Return the type of a list whose elements have one type."""
     return Type(frozenset({"list"}), item)
 
 
 def map_of(item: Type, *, missing_is_null: bool = False) -> Type:
-    """A map with any keys and values of one type."""
+    """Return the type of a map with any keys whose values have one type."""
     return Type(frozenset({"map"}), item, missing_is_null=missing_is_null)
 
 
 def record(fields: Mapping[str, Type]) -> Type:
-    """A map with exactly these keys."""
+    """Return the type of a map with exactly these keys."""
     return Type(frozenset({"map"}), fields=fields)
 
 
 def optional(type_: Type) -> Type:
-    """The type, or null."""
+    """Return the type with null added."""
     return Type(type_.kinds | {"null"}, type_.item, type_.fields, type_.missing_is_null)
 
 
 def either(left: Type, right: Type) -> Type:
-    """What is known of a value that is one or the other."""
+    """Return the type of a value that has one type or the other."""
     if left is right or left == right:
         return left
     if not left.kinds & _CONTAINERS:
@@ -91,7 +91,7 @@ def either(left: Type, right: Type) -> Type:
 
 
 def kind_of(value: object) -> str:
-    """The kind of a plain value."""
+    """Return the kind of a plain value."""
     if value is None:
         return "null"
     name = value.__class__.__name__
@@ -99,9 +99,9 @@ def kind_of(value: object) -> str:
 
 
 def in_words(kinds: Iterable[str]) -> str:
-    """Kinds as people say them: `a number or null`; what is unusual comes last."""
+    """Return kinds as text, such as `a number or null`; null comes last."""
     known = list(kinds)
     if {"int", "float"} <= set(known):
-        known.remove("int")  # any number will do
+        known.remove("int")  # `a number` includes whole numbers
     words = [KIND_WORDS[kind] for kind in KIND_WORDS if kind in known and kind != "null"]
     return " or ".join([*words, *(["null"] if "null" in known else [])])

@@ -1,8 +1,8 @@
-"""What a plain value weighs: the steps that looking through it, making or ordering it costs.
+"""The cost of plain values: the steps for reading, creating or sorting them.
 
-A small expression can build a value that is small in memory and exponentially large to compare,
-hash or print, by putting one list into another twice, again and again. So shared parts count as
-often as they occur.
+A small expression can build a value that is small in memory, but exponentially large to compare,
+hash or print: a list that contains another list twice, which contains another list twice, and so
+on. So a shared part is charged each time it occurs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NUMERIC: frozenset[object] = frozenset({bool, int, float})
 SCALARS: frozenset[object] = NUMERIC | {type(None), str}
 COLLECTIONS: frozenset[object] = frozenset({list, tuple, set, dict})
-# Comparing or searching a text costs about one step for so many characters.
+# Comparing or searching a text costs about one step for this many characters.
 _CHARS_A_STEP = 64
 
 
@@ -47,7 +47,7 @@ def weigh(value: Any, budget: Budget, site: int, depth: int = 0) -> None:
 
 
 def weigh_both(left: Any, right: Any, budget: Budget, site: int) -> None:
-    """Weigh what an operation looks into."""
+    """Charge for an operation that reads both values."""
     if left.__class__ is str and right.__class__ is str:
         budget.charge(min(len(left), len(right)) // COMPARISONS_A_STEP)
         return
@@ -58,7 +58,7 @@ def weigh_both(left: Any, right: Any, budget: Budget, site: int) -> None:
 
 
 def grown(like: Any, length: int, budget: Budget, site: int) -> None:
-    """Charge for a text or list of this length before it is made, or refuse it."""
+    """Charge for a text or list of this length before it is made; fail if it is too long."""
     if like.__class__ is str:
         if length > MAX_TEXT_CHARS:
             limit = f"the text is longer than {MAX_TEXT_CHARS:,} characters"
@@ -72,19 +72,19 @@ def grown(like: Any, length: int, budget: Budget, site: int) -> None:
 
 
 def charge_search(text: str, part: str, budget: Budget) -> None:
-    """Charge for looking through a text for another."""
+    """Charge for searching a text for another."""
     places = min(max(len(text) - len(part), 0), SLOW_PLACES)
     budget.charge(1 + len(text) // _CHARS_A_STEP + len(part) * places // COMPARISONS_A_STEP)
 
 
 def charge_number(value: Any, budget: Budget) -> None:
-    """Charge for turning a long number into digits."""
+    """Charge for converting a long number to digits."""
     if value.__class__ is int:
         budget.charge(value.bit_length() // _CHARS_A_STEP)
 
 
 def in_order(items: Any, budget: Budget, site: int) -> list[Any]:
-    """The elements of a set in an order that is the same in every process."""
+    """Return the elements of a set in an order that is the same in every process."""
     weigh(items, budget, site)
     return sorted(items, key=_total_order)
 

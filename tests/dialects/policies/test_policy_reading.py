@@ -332,7 +332,7 @@ class TestPatterns:
         found = refusal("pair: {trigger: 'a/{name}/{*}', expects: 'b/{*}/{name}'}")
         assert (found.code, found.underlined) == ("unresolved-variable", "{*}")
         assert found.help == (
-            "write a glob with `*`, such as `docs/*.md`: any changed file that matches will do"
+            "write a glob with `*`, such as `docs/*.md`: any changed file that matches is enough"
         )
 
 

@@ -2,12 +2,12 @@
 
     *        any characters within a segment      {name}    captures some of them
     ?        one character within a segment       {path}    captures across segments
-    **/      any number of folders, also none     {*} {**}  the same, capturing nothing
+    **/      any number of folders, or none       {*} {**}  the same, without a capture
     **       at the end: everything below         {js,ts}   one of these texts
 
-The rest stands for itself. A pattern matches whole paths from the top of the repository, with
-regard to case; names that begin with a dot are no exception. The leftmost wildcard takes as
-much as it can. A value is never empty and no segment of it is empty, `.` or `..`.
+All other text is literal. A pattern matches complete paths from the top of the repository. Case
+matters, and names that begin with a dot are not special. The leftmost wildcard matches as much as
+it can. A value is never empty, and no segment of it is empty, `.` or `..`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FOREIGN = re.compile(r"^[A-Za-z]:/|[\x00-\x1f\x7f-\x9f]")
 
 
 class Pattern(Struct, frozen=True, dict=True, eq=False):
-    """A checked pattern; `source` and `span` say where it was written, which is no part of it."""
+    """A checked pattern; comparisons ignore `source` and `span`, which say where it is written."""
 
     tokens: tuple[Token, ...]
     source: SourceFile
@@ -54,7 +54,7 @@ class Pattern(Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def text(self) -> str:
-        """The pattern as it was written, or with values where variables were."""
+        """The pattern as it is written, or with values in place of variables."""
         return "".join(token.written for token in self.tokens)
 
     @cached_property
@@ -64,7 +64,7 @@ class Pattern(Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def has_wildcards(self) -> bool:
-        """Whether anything in it is open and captures nothing."""
+        """Whether it has wildcards or alternatives that capture nothing."""
         known = (
             isinstance(t, Literal) or (isinstance(t, Wildcard) and t.name) for t in self.tokens
         )
@@ -72,7 +72,7 @@ class Pattern(Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def fixed(self) -> int:
-        """How many characters it gives at least: of two that match a path, more fit it closer."""
+        """The least number of literal characters; of two patterns, more mean a closer match."""
         return sum(min(map(len, texts_of(token)), default=0) for token in self.tokens)
 
     @property
@@ -85,13 +85,13 @@ class Pattern(Struct, frozen=True, dict=True, eq=False):
         return matcher(self.tokens)
 
     def match(self, path: str) -> dict[str, str] | None:
-        """The captures of a whole normalised path; None if it does not match."""
+        """Return the captures of a complete normalised path, or None if it does not match."""
         return self._match(path) if is_normalised(path) else None
 
     def resolve(self, captures: Mapping[str, str]) -> Pattern:
-        """The pattern with values in place of all variables, which from then on are plain text.
+        """Return the pattern with values in place of all variables; the values are literal text.
 
-        INVARIANT: `check_resolvable` was asked at load, so no value is missing.
+        INVARIANT: `check_resolvable` ran at load, so no value is missing.
         """
         filled: list[Token] = [
             Literal(captures[token.name]) if isinstance(token, Wildcard) and token.name else token
@@ -101,21 +101,21 @@ class Pattern(Struct, frozen=True, dict=True, eq=False):
 
 
 def parse_pattern(source: SourceFile, span: Span) -> Pattern:
-    """Read the pattern that stands at `span`; PatternError says all that is wrong with it."""
+    """Parse the pattern at `span`; raise PatternError with all its mistakes."""
     return Pattern(read_pattern(source, span), source, span)
 
 
 def pattern(text: str) -> Pattern:
-    """Read a pattern that comes from no file."""
+    """Parse a pattern that is not from a file."""
     return parse_pattern(SourceFile("<pattern>", text), Span(0, len(text)))
 
 
 def normalise(path: str) -> str | None:
-    """The path from the top of the repository without `.`, `..` and empty segments.
+    """Return the path from the top of the repository without `.`, `..` and empty segments.
 
-    None if no file of the repository can have it: an absolute path, one that leaves the
-    repository or names its top, one with a NUL or of more than 4,096 bytes. A backslash is
-    an ordinary character.
+    Return None if no file of the repository can have the path: if it is absolute, leaves the
+    repository, names its top, contains a NUL or is longer than 4,096 bytes. A backslash is an
+    ordinary character.
     """
     kept: list[str] = []
     for segment in path.split("/"):
@@ -132,22 +132,23 @@ def normalise(path: str) -> str | None:
 
 
 def normalise_foreign(path: str) -> str | None:
-    """As `normalise`, of a path that somebody wrote on any system (LD-011, LD-012).
+    """As `normalise`, for a path that was written on any system (LD-011, LD-012).
 
-    A backslash parts folders, a drive makes a path absolute, and no control character is let in.
+    A backslash separates folders, a drive makes a path absolute, and control characters are not
+    allowed.
     """
     path = path.replace("\\", "/")
     return None if _FOREIGN.search(path) else normalise(path)
 
 
 def normalise_named(path: str, *, literal: bool) -> str | None:
-    """The path that an event tells: of a file as it is called here, or as anybody may write it."""
+    """Normalise the path of an event: `literal` if it is from this system, else from any system."""
     return normalise(path) if literal else normalise_foreign(path)
 
 
 def is_normalised(path: str) -> bool:
-    """Whether `normalise` would leave the path as it is."""
-    # Nearly all paths are seen to be normal without taking them apart.
+    """Whether `normalise` would return the path unchanged."""
+    # For nearly all paths these tests are enough, without splitting the path.
     doubtful = (
         path[:1] in {"", ".", "/"}
         or path[-1] == "/"
@@ -164,13 +165,13 @@ def _too_long(path: str) -> bool:
 
 
 def check_resolvable(wanted: Pattern, given: Pattern) -> list[Diagnostic]:
-    """What keeps `wanted` from being resolved with the captures of `given`, for a pair."""
+    """Return the errors that prevent resolving `wanted` with captures of `given`, for a pair."""
     missing = (_missing(UNRESOLVED_VARIABLE, wanted, name, given) for name in _extra(wanted, given))
     return [*_nameless(wanted), *missing]
 
 
 def check_same_variables(patterns: Sequence[Pattern]) -> list[Diagnostic]:
-    """What keeps a set from being resolved with any of its patterns, each underlined once."""
+    """Return the errors that prevent resolving a set with any of its patterns, without repeats."""
     found = {
         (index, name): _missing(DIFFERENT_VARIABLES, one, name, other)
         for index, one in enumerate(patterns)
@@ -182,14 +183,14 @@ def check_same_variables(patterns: Sequence[Pattern]) -> list[Diagnostic]:
 
 
 def _nameless(one: Pattern) -> list[Diagnostic]:
-    """Wildcards in braces stand for a value, as variables do, and nobody can know it (DW-A03)."""
+    """Return errors for wildcards in braces: they need a value, but capture none (DW-A03)."""
     return [
         error(
             UNRESOLVED_VARIABLE,
             f"`{written}` cannot be resolved: it captures nothing",
             one.source,
             Span(start, start + len(written)).shift(one.span.start),
-            help=f"{glob}: any changed file that matches will do",
+            help=f"{glob}: any changed file that matches is enough",
         )
         for written, glob in _GLOBS.items()
         if (start := one.text.find(written)) >= 0
@@ -202,12 +203,12 @@ def _extra(one: Pattern, other: Pattern) -> list[str]:
 
 def _missing(code: Code, one: Pattern, name: str, other: Pattern) -> Diagnostic:
     written = f"{{{name}}}"
-    # In a pattern as it was written a variable stands once, and braces are never literal.
+    # A written pattern has each variable only once, and braces are never literal.
     start = one.span.start + one.text.index(written)
     return error(
         code,
         f"`{written}` cannot be resolved: `{other.text}` does not capture it",
         one.source,
         Span(start, start + len(written)),
-        help=did_you_mean(name, other.variables) or "write `*` for a part that may be anything",
+        help=did_you_mean(name, other.variables) or "write `*` for a part that can be anything",
     )

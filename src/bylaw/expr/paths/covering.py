@@ -1,13 +1,13 @@
-"""Patterns of two rules → whether one's match every path that the other's match.
+"""Check whether the patterns of one rule match every path that the patterns of another rule match.
 
-Both become graphs in which a path is a walk, character by character. The graph of the narrow
-patterns is walked in every way, and with it goes the set of all places where the wide patterns
-may be meanwhile: when the narrow ones may end, one of the wide ones must be at an end, too.
+Both sets of patterns become graphs in which a path is a walk, character by character. The check
+follows all walks through the graph of the narrow patterns. For each walk it keeps the set of places
+that the wide patterns can have reached. If a narrow pattern can end, a wide one must end as well.
 
-What a wildcard stands for is walked as one character that no pattern has. Only wildcards match
-it, and they would match any other in its place.
+The text of a wildcard is represented by one character that no pattern has. Only wildcards match it,
+and they would match any other character in its place.
 
-A "yes" is certain. A "no" may also mean that it would take too long to find out.
+"Yes" is certain. "No" can also mean that the check would take too long.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildc
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MAX_STEPS = 50_000  # for one question
-MAX_ALL_STEPS = 1_000_000  # for all questions of one `Covering`
+MAX_STEPS = 50_000  # for one comparison
+MAX_ALL_STEPS = 1_000_000  # for all comparisons of one `Covering`
 
 _ANY_SIGN = "\x01"  # patterns have no control characters
 _VALUES = {PartKind.PART, PartKind.PARTS}
-# No value is `.` or `..`: three characters are neither.
+# A value is never `.` or `..`; three characters are neither.
 _SURE_VALUE = (*[Wildcard(PartKind.ONE)] * 3, Wildcard(PartKind.STAR))
 _SAMPLES = {
     PartKind.ONE: _ANY_SIGN,
@@ -38,7 +38,7 @@ _SAMPLES = {
 
 
 def sample(tokens: Iterable[Token]) -> str:
-    """A path that the pattern matches and few others do; those that cover it are among them."""
+    """Return a path that few patterns match: this one, and all that cover it."""
     return "".join(map(_sample, tokens))
 
 
@@ -53,7 +53,7 @@ def _sample(token: Token) -> str:
 
 
 class Covering:
-    """Compares patterns, and stops when all comparisons together took too long."""
+    """Compares patterns, and stops when all comparisons together take too long."""
 
     def __init__(self) -> None:
         self._left = MAX_ALL_STEPS
@@ -61,7 +61,7 @@ class Covering:
     def covers(
         self, wide: Iterable[tuple[Token, ...]], narrow: Iterable[tuple[Token, ...]]
     ) -> bool:
-        """Whether each path that a narrow pattern matches is known to be matched by a wide one."""
+        """Whether it is certain that a wide pattern matches each path that a narrow one matches."""
         if self._left <= 0:
             return False
         walk = _Walk(_Graph(map(_without_doubtful_values, wide)), _Graph(narrow))
@@ -71,7 +71,7 @@ class Covering:
 
 
 class _Graph:
-    """Places, from each of them the next ones by character; a place is its number."""
+    """Places, which are numbers; `next` has the following places by character."""
 
     def __init__(self, patterns: Iterable[tuple[Token, ...]]) -> None:
         self.next: list[dict[str, set[int]]] = []
@@ -93,7 +93,7 @@ class _Graph:
         return to
 
     def _after(self, token: Token, at: int) -> int:
-        """Lay the ways through a part that begins at a place; gives the place behind it."""
+        """Add the links of a part that begins at a place; return the place after it."""
         match token:
             case Literal(text):
                 return self._along(text, at, self._new())
@@ -130,13 +130,13 @@ class _Graph:
         return self._link(end, _ANY_SIGN, end)
 
     def all_next(self, places: Iterable[int], sign: str) -> frozenset[int]:
-        """Where one may be after a character that was met at any of these places."""
+        """Return the places that a character can lead to from any of these places."""
         signs = (sign,) if sign in {"/", _ANY_SIGN} else (sign, _ANY_SIGN)
         return frozenset(to for at in places for one in signs for to in self.next[at].get(one, ()))
 
 
 class _Walk:
-    """Walks the narrow graph, beside it the wide one; counts the places laid and looked at."""
+    """Walks through both graphs together; `steps` counts the places made and visited."""
 
     def __init__(self, wide: _Graph, narrow: _Graph) -> None:
         self._wide = wide
@@ -144,9 +144,9 @@ class _Walk:
         self.steps = len(wide.next) + len(narrow.next)
 
     def stays_covered(self, limit: int) -> bool:
-        """Whether no walk is found that only the narrow graph allows."""
+        """Whether the wide graph allows all walks of the narrow one; False at the limit."""
         begin = frozenset(self._wide.starts)
-        # A place, whether a segment begins there, the places of the wide graph meanwhile.
+        # A place, whether a segment begins there, and the places that the wide graph has reached.
         todo = [(start, True, begin) for start in self._narrow.starts]
         seen = set(todo)
         while todo:
@@ -176,7 +176,7 @@ class _Walk:
 
 
 def _without_doubtful_values(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """The pattern, or less than it: values that share a segment with other text are long ones."""
+    """Return the pattern, with at least three characters for values next to other text."""
     around = (Literal("/"), *tokens, Literal("/"))
     result: list[Token] = []
     for (before, token), after in zip(pairwise(around), around[2:], strict=False):

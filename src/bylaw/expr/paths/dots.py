@@ -1,7 +1,7 @@
-"""The parts of a pattern → the places where alternatives make a whole segment `.` or `..`.
+"""Find the places of a pattern where alternatives can make a segment `.` or `..`.
 
-No path of a repository has one. All choices of alternatives are too many to write out; of each it
-is enough to know whether the segment so far is only dots.
+No path of a repository has such a segment. There are too many combinations of alternatives to try
+them all. It is enough to know for each whether the segment so far has only dots.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _DOTS = (".", "..")
-# What a segment may be so far, as long as it may still be one of these, and where that stands.
+# The text of a segment so far, if it can still become one of `_DOTS`, and its span.
 _Begun: TypeAlias = dict[str, Span]
 
 
 def dot_segments(parts: Iterable[tuple[Token, Span]]) -> dict[Span, str]:
-    """What such a segment is, by its place."""
+    """Return the text of each such segment, by its span."""
     found: dict[Span, str] = {}
     begun: _Begun = {"": Span(0, 0)}
     for token, span in parts:
         if isinstance(token, Wildcard):
-            # It may be anything, but never a segment that no path has.
+            # A wildcard never makes a segment `.` or `..`; after `**/` a new segment begins.
             begun = {"": Span(span.end, span.end)} if token.kind is PartKind.FOLDERS else {}
             continue
         after: _Begun = {}
@@ -38,7 +38,7 @@ def dot_segments(parts: Iterable[tuple[Token, Span]]) -> dict[Span, str]:
 
 
 def _texts(token: Token, span: Span) -> Iterator[tuple[str, int]]:
-    """Each text that a part may be, and where it begins."""
+    """Yield each text that a part can be, and its offset."""
     if not isinstance(token, Alternatives):
         yield token.written, span.start
         return
@@ -49,7 +49,7 @@ def _texts(token: Token, span: Span) -> Iterator[tuple[str, int]]:
 
 
 def _gone_on(dots: str, place: Span, text: str, start: int, found: dict[Span, str]) -> _Begun:
-    """What becomes of one segment by a text behind it; what that ends is noted in `found`."""
+    """Append a text to a segment: return the open segment, and add complete ones to `found`."""
     segments, places = text.split("/"), []
     for one in segments:
         places.append(Span(start, start + len(one)))

@@ -1,10 +1,10 @@
-"""Many patterns → which of them match a path, looking only at those that may.
+"""Find which of many patterns match a path, and test only those that can match.
 
-Every pattern is filed under a literal text that each path it matches must have: the folders
-at its beginning, the name at its end, a whole word, or, where those are crowded, some letters
-in a row. A path is looked up under each text it has; what is found is matched properly.
-Patterns that differ only in the names of their variables are matched once. Patterns without
-any literal text are filed under the number of folders they allow.
+Every pattern is filed under a literal text that each matching path must have: the folders at its
+beginning, the name at its end or a word. If those are crowded, it is filed under some letters in a
+row. The index looks up each text of a path, and tests the patterns that it finds. Patterns that
+differ only in the names of their variables are tested once. Patterns without any literal text are
+filed under the number of folders that they allow.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
     from bylaw.expr.paths import Pattern
 
-    # A spelling may be filed under any of these sets, but then under each text of the set.
+    # A spelling can be filed under any of these sets, and then under each text of the set.
     Choices = Callable[[str], list[frozenset[str]]]
 
 CROWDED = 8  # shapes under one word; with more, letters in a row are tried
-# Few groups of a path are looked up for long literals, all groups for short ones.
+# For long literals few groups of a path are looked up, for short ones all groups.
 SPARSE = Grams(size=6, stride=3)
 DENSE = Grams(size=3, stride=1)
-# Shapes; to match fewer is cheaper than to look up the groups of every path.
+# In shapes: testing fewer is cheaper than looking up the groups of every path.
 MIN_SPARSE = 16
 MIN_DENSE = 32
 
 
 class _Shape:
-    """What some patterns have in common when their variables lose their names."""
+    """Patterns that are equal apart from the names of their variables."""
 
     __slots__ = ("numbers", "spellings", "test", "tokens")
 
@@ -47,13 +47,13 @@ class _Shape:
         self.test: Callable[[str], object] = self._first_test
 
     def _first_test(self, path: str) -> object:
-        # Most patterns of a large set never meet a path that they might match.
+        # Compiled late, because most patterns of a large set are never tested.
         self.test = tester(self.tokens)
         return self.test(path)
 
 
 class _Filing:
-    """Where shapes would be filed by one sort of text, and how crowded it would be there."""
+    """The texts of one kind under which shapes can be filed, and how crowded they are."""
 
     def __init__(self, choices: Choices, shapes: Sequence[_Shape]) -> None:
         offered = {shape: [choices(one) for one in shape.spellings] for shape in shapes}
@@ -61,10 +61,10 @@ class _Filing:
         self._places = {shape: self._best_places(each) for shape, each in offered.items()}
 
     def _best_places(self, offered: Iterable[Sequence[frozenset[str]]]) -> frozenset[str]:
-        """The least crowded ones, of what each spelling offers."""
+        """Return the least crowded texts of each spelling."""
         best = [min(places, key=self._rank, default=None) for places in offered]
         found = [texts for texts in best if texts is not None]
-        # A spelling without a place would be overlooked, so then there is none for the shape.
+        # A spelling without a text would never be found, so then the shape gets no texts.
         return frozenset().union(*found) if len(found) == len(best) else frozenset()
 
     def _rank(self, texts: frozenset[str]) -> tuple[int, int, list[str]]:
@@ -74,11 +74,11 @@ class _Filing:
         return sum([self._uses[text] for text in texts])
 
     def crowd(self, shape: _Shape) -> float:
-        """How many shapes a path may meet beside this one; infinite if it has no place."""
+        """Return the number of shapes under the same texts; infinity if the shape has no texts."""
         return self._count(self._places[shape]) or inf
 
     def filed(self, shapes: Iterable[_Shape]) -> dict[str, list[_Shape]]:
-        """The shapes by text: a path that one of them matches has one of its texts."""
+        """Return the shapes by text; a path that a shape matches has one of its texts."""
         table: dict[str, list[_Shape]] = {}
         for shape in shapes:
             for text in self._places[shape]:
@@ -90,7 +90,7 @@ _FEW = 32
 
 
 class PathIndex:
-    """Patterns filed so that a path meets few of them."""
+    """An index of patterns, so that only few of them are tested for a path."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         shapes = _shapes(patterns)
@@ -108,7 +108,7 @@ class PathIndex:
         self._by_depth = _by_depth([shape for shape in others if words.crowd(shape) == inf])
 
     def matching(self, path: str) -> list[int]:
-        """The numbers of the patterns that match a normalised path, in ascending order."""
+        """Return the numbers of the patterns that match a normalised path, in ascending order."""
         if not is_normalised(path):
             return []
         met = self._by_depth[min(path.count("/"), len(self._by_depth) - 1)]
@@ -122,7 +122,7 @@ class PathIndex:
             met = met + _met(self._dense, DENSE.of_path(path))
         if not met:
             return []
-        if len(met) > _FEW:  # a path that says the same again and again meets the same again
+        if len(met) > _FEW:  # a path that repeats a text finds the same shapes again
             met = list({id(shape): shape for shape in met}.values())
         return sorted({n for shape in met if shape.test(path) is not None for n in shape.numbers})
 
@@ -134,7 +134,7 @@ def _met(table: dict[str, list[_Shape]], texts: Iterable[str]) -> list[_Shape]:
 def _improved(
     shapes: Iterable[_Shape], words: _Filing, letters: _Filing, fewest: int
 ) -> dict[_Shape, None]:
-    """The shapes that are much less crowded when filed by letters in a row, in order."""
+    """Return the shapes, in order, that are much less crowded under letters in a row."""
     found = {shape: None for shape in shapes if 2 * letters.crowd(shape) < words.crowd(shape)}
     return found if len(found) >= fewest else {}
 
@@ -158,7 +158,7 @@ def _shapes(patterns: Sequence[Pattern]) -> list[_Shape]:
 
 
 def _by_depth(shapes: Iterable[_Shape]) -> list[list[_Shape]]:
-    """For each number of `/` the shapes that allow it; the last entry is for all above."""
+    """Return the shapes for each number of `/`; the last entry is for all higher numbers."""
     depths = [(depth(shape.tokens), shape) for shape in shapes]
     deepest = max((number for number, _ in depths if number is not None), default=-1)
     return [

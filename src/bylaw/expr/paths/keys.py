@@ -1,4 +1,4 @@
-"""A pattern → literal texts that every path it matches has; a path → all such texts it has."""
+"""A pattern → literal texts that every matching path has; a path → all its texts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from msgspec import Struct
 
 from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildcard
 
-MAX_SPELLINGS = 16  # of a pattern with alternatives that are looked at each by itself
+MAX_SPELLINGS = 16  # more combinations of alternatives than this are treated as open text
 
-_OPEN = "\0"  # stands for what is not literal; no path and no pattern has it
+_OPEN = "\0"  # marks open text; no path and no pattern has this character
 _CLOSED_WORD = re.compile(rf"(?<![^/._\-])[^/._\-{_OPEN}]+(?![^/._\-])")
 _CROSSING = {PartKind.FOLDERS, PartKind.PARTS, PartKind.ANY}
 
 
 def spellings(tokens: tuple[Token, ...]) -> list[str]:
-    """The pattern with what is open replaced, once for each choice of alternatives."""
+    """Return the pattern with a mark for open text, for each combination of alternatives."""
     choices = [_choices(token) for token in tokens]
     count = 1
     for options in choices:
@@ -34,12 +34,12 @@ def _choices(token: Token) -> tuple[str, ...]:
         case Alternatives(texts):
             return texts
         case Wildcard(kind):
-            # `**/` ends where a segment begins, so what follows is a word of its own.
+            # After `**/` a segment begins, so the text there is a separate word.
             return (_OPEN + "/" if kind is PartKind.FOLDERS else _OPEN,)
 
 
 def keys_of_spelling(spelling: str) -> list[str]:
-    """Of the texts that `keys_of_path` gives, those that every matching path has."""
+    """Return those texts of `keys_of_path` that every matching path has."""
     if _OPEN not in spelling:
         return [spelling]
     keys: list[str] = _CLOSED_WORD.findall(spelling)
@@ -49,7 +49,7 @@ def keys_of_spelling(spelling: str) -> list[str]:
 
 
 def keys_of_path(path: str) -> list[str]:
-    """The path, its words, each of its folders from the top with `/`, its name after `/`."""
+    """Return the path, its words, each of its folders with a final `/`, and its name after `/`."""
     texts = path.replace(".", "/").replace("_", "/").replace("-", "/").split("/")
     start = 0
     while at := path.find("/", start) + 1:
@@ -60,22 +60,22 @@ def keys_of_path(path: str) -> list[str]:
 
 
 class Grams(Struct, frozen=True):
-    """Letters in a row: every `stride`-th group of `size` of a path, all of a pattern.
+    """Letters in a row: each `stride`-th group of `size` letters of a path, all of a pattern.
 
-    Wherever a literal of `size + stride - 1` letters stands in a path, one of its first
-    `stride` groups is among those of the path.
+    If a path has a literal of `size + stride - 1` letters, the groups of the path include one of
+    the first `stride` groups of the literal.
     """
 
     size: int
     stride: int
 
     def of_path(self, path: str) -> list[str]:
-        """The groups of a path."""
+        """Return the groups of a path."""
         size = self.size
         return [path[i : i + size] for i in range(0, len(path) - size + 1, self.stride)]
 
     def of_spelling(self, spelling: str) -> list[frozenset[str]]:
-        """Sets of groups; every matching path has at least one of each set."""
+        """Return sets of groups; every matching path has at least one of each set."""
         width = self.size + self.stride - 1
         return [
             frozenset(run[i + j : i + j + self.size] for j in range(self.stride))
@@ -85,7 +85,7 @@ class Grams(Struct, frozen=True):
 
 
 def depth(tokens: tuple[Token, ...]) -> int | None:
-    """How many `/` every matching path has, if they all have the same number."""
+    """Return the number of `/` in every matching path, or None if it is not the same."""
     if any(isinstance(token, Wildcard) and token.kind in _CROSSING for token in tokens):
         return None
     counts = [{text.count("/") for text in _choices(token)} for token in tokens]

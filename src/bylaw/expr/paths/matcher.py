@@ -1,11 +1,11 @@
-"""The parts of a pattern → a function from a path to its captures, without bad cases.
+"""The parts of a pattern → a function from a path to its captures, in linear time.
 
-Nearly every pattern becomes one regular expression (`paths.regex`), when that provably takes
-time linear in pattern × path. The others are followed part by part over the positions of
-the path, which is linear by construction.
+Nearly every pattern becomes one regular expression, if that provably takes time linear in
+pattern × path. The others are matched part by part over the positions of the path, which is linear
+by construction.
 
-Where a path can be matched in several ways, the leftmost wildcard takes as much as it can,
-then the next: what a backtracking regular expression would answer.
+If a path can be matched in several ways, the leftmost wildcard takes as much as it can, then the
+next. A regular expression with backtracking gives the same result.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     Captures = dict[str, str]
-    # From a position, to where a part goes that begins there; only positions that lead
-    # to the end of the path are kept.
+    # The start of a part → its end, only for positions from which the rest of the path matches.
     Moves = dict[int, int]
 
 _DOTS = {".", ".."}
 
 
 def matcher(tokens: tuple[Token, ...]) -> Callable[[str], Captures | None]:
-    """A function that matches a whole normalised path and gives the captures."""
+    """Return a function that matches a complete normalised path and returns its captures."""
     regex = linear_regex(tokens)
     return partial(_search, re.compile(regex)) if regex else partial(follow, tokens)
 
 
 def tester(tokens: tuple[Token, ...]) -> Callable[[str], object]:
-    """A function whose result is not None if a whole normalised path matches."""
+    """Return a function whose result is not None if a complete normalised path matches."""
     regex = linear_regex(tokens)
     return re.compile(regex).fullmatch if regex else partial(follow, tokens)
 
@@ -47,7 +46,7 @@ def _search(regex: re.Pattern[str], path: str) -> Captures | None:
 
 
 def follow(tokens: tuple[Token, ...], path: str) -> Captures | None:
-    """Match part by part, from the last to the first, then read the captures off.
+    """Match part by part, from the last to the first, then collect the captures.
 
     INVARIANT: each part visits each position at most a fixed number of times.
     """
@@ -72,7 +71,7 @@ def _moves(token: Token, path: str, ends: Collection[int]) -> Moves:
         case Literal(text):
             return _before(text, path, ends)
         case Alternatives(texts):
-            # Of two that lead on, the one written first is taken, so it is entered last.
+            # If two alternatives match, the first one wins, so it is added last.
             return dict(chain.from_iterable(_before(t, path, ends).items() for t in texts[::-1]))
         case Wildcard(kind):
             return _WILDCARDS[kind](path, ends)
@@ -94,7 +93,7 @@ def _star(path: str, ends: Collection[int]) -> Moves:
 
 
 def _furthest(path: str, wanted: set[int]) -> Moves:
-    """From each position the last wanted one after it in the same segment."""
+    """Map each position to the last wanted one after it in the same segment."""
     moves: Moves = {}
     furthest = -1
     for start in range(len(path) - 1, -1, -1):
@@ -110,8 +109,8 @@ def _furthest(path: str, wanted: set[int]) -> Moves:
 
 def _part(path: str, ends: Collection[int]) -> Moves:
     wanted = set(ends)
-    # A value `.` or `..` is the furthest only if nothing longer is, and then the only other
-    # value from there is `.` again: so dropping it loses no match.
+    # `.` or `..` is the furthest value only if no longer one matches. The only other value from
+    # there is `.` again, so dropping it loses no match.
     return {
         start: end
         for start, end in _furthest(path, wanted).items()
@@ -151,7 +150,7 @@ def _folders(path: str, ends: Collection[int]) -> Moves:
     return moves
 
 
-def _any(path: str, ends: Collection[int]) -> Moves:  # noqa: ARG001 - it is always the last part
+def _any(path: str, ends: Collection[int]) -> Moves:  # noqa: ARG001 - `**` is always the last part
     return dict.fromkeys(range(len(path)), len(path))
 
 

@@ -1,4 +1,4 @@
-"""The parts of a path pattern, and the limits that keep patterns and paths small."""
+"""The parts of a path pattern, and the limits of patterns and paths."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from enum import Enum
 
 from msgspec import Struct
 
-MAX_PATTERN = 4_096  # characters: no longer than a path may be
-MAX_WILDCARDS = 8  # a pattern; `?` is not counted, its width is fixed
+MAX_PATTERN = 4_096  # characters; as long as a path can be
+MAX_WILDCARDS = 8  # per pattern, without `?`, which has a fixed width
 MAX_ALTERNATIVES = 32  # in one pair of braces
-MAX_PATH = 4_096  # bytes, as the operating system counts
+MAX_PATH = 4_096  # bytes, the limit of the operating system
 
 PATH_VARIABLE = "path"
 
 
 class PartKind(Enum):
-    """What a wildcard stands for; the value is how it is written without a name."""
+    """The kinds of wildcard; the value is its text without a name."""
 
     ONE = "?"  # one character of a segment
-    STAR = "*"  # any characters of a segment, also none
+    STAR = "*"  # any characters of a segment, or none
     PART = "{*}"  # some characters of a segment, not `.` or `..`
-    FOLDERS = "**/"  # any number of whole folders, also none
+    FOLDERS = "**/"  # any number of complete folders, or none
     PARTS = "{**}"  # some characters across segments; none of them empty, `.` or `..`
     ANY = "**"  # at the end: any number of folders and a name
 
 
 class Literal(Struct, frozen=True):
-    """Text that stands for itself."""
+    """Literal text."""
 
     text: str
 
     @property
     def written(self) -> str:
-        """The part as people see it."""
+        """The part as it is written."""
         return self.text
 
 
@@ -48,7 +48,7 @@ class Alternatives(Struct, frozen=True):
 
 
 class Wildcard(Struct, frozen=True):
-    """Text that is not known beforehand; with a name it is a variable."""
+    """A wildcard; with a name it is a variable."""
 
     kind: PartKind
     name: str = ""
@@ -63,19 +63,19 @@ Token = Literal | Alternatives | Wildcard
 
 
 def texts_of(token: Token) -> tuple[str, ...]:
-    """The texts that a part may be; none if it may be any."""
+    """Return the texts that a part can be; none for a wildcard."""
     if isinstance(token, Literal):
         return (token.text,)
     return token.texts if isinstance(token, Alternatives) else ()
 
 
 def variable(name: str) -> Wildcard:
-    """The wildcard of a name: only `path` crosses folders."""
+    """Return the wildcard of a variable; only `path` crosses folders."""
     return Wildcard(PartKind.PARTS if name == PATH_VARIABLE else PartKind.PART, name)
 
 
 def joined(tokens: list[Token]) -> tuple[Token, ...]:
-    """The same parts with neighbouring literals made one."""
+    """Return the parts with neighbouring literals merged."""
     result: list[Token] = []
     for token in tokens:
         last = result[-1] if result else None

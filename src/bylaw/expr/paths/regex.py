@@ -1,16 +1,16 @@
 """The parts of a pattern → a regular expression that is linear in pattern × path, or None.
 
-Why it is linear. A segment ends at the next `/`, so what happens in one segment does not
-change what is possible in another. Hence it is enough that
+Why it is linear: a segment ends at the next `/`, so the match of one segment does not change what
+is possible in another. Hence these conditions are enough:
 
-* a segment has at most one wildcard of open length and one group of alternatives, or only
-  `*`: of several the first ones may be settled at once (`(?>[^/]*?text)`), because the last
-  takes up any rest;
-* between two `**/` the first place that fits may be settled at once, for the same reason,
-  if nothing is captured there; after the last `**/` the number of segments is fixed;
+* a segment has at most one wildcard of open length and one group of alternatives, or only `*`. All
+  `*` but the last can match without backtracking (`(?>[^/]*?text)`), because the last one matches
+  any rest;
+* between two `**/` the first match is final for the same reason, if nothing is captured there;
+  after the last `**/` the number of segments is fixed;
 * there is at most one wildcard across segments that is not `**/`, and then no `**/`.
 
-Whatever is not of this form is followed part by part, see `matcher`.
+Other patterns are matched part by part, see `matcher`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildc
 
 _IN_SEGMENT = "[^/]"
 _FOLDERS = "(?:[^/]++/)*"
-# Names that are not `.` or `..`: the first characters decide which branch it is.
+# Names that are not `.` or `..`: the first characters decide which branch matches.
 _NAME = r"(?:[^/.]|\.[^/.]|\.\.[^/])[^/]*"
 _NAMES = f"{_NAME}(?:/{_NAME})*"
 _ANYTHING = "(?s:.+)"
@@ -32,7 +32,7 @@ Segment = tuple[Token, ...]
 
 
 def linear_regex(tokens: tuple[Token, ...]) -> str | None:
-    """A regular expression for whole normalised paths, if there is a linear one."""
+    """Return a linear regular expression for complete normalised paths, or None."""
     segments = _segments(tokens)
     if not _at_most_one_crossing(tokens):
         return None
@@ -44,7 +44,7 @@ def linear_regex(tokens: tuple[Token, ...]) -> str | None:
 
 
 def any_regex(tokens: tuple[Token, ...]) -> str:
-    """A regular expression for whole normalised paths; it may take long where none is linear."""
+    """Return a regular expression for complete normalised paths; it may not be linear."""
     return linear_regex(tokens) or "".join(
         _token(token, alone=False, first=False) for token in _without_any(tokens)
     )
@@ -98,8 +98,8 @@ def _simple(segment: Segment, *, several_ways: bool) -> str | None:
     )
     if not several_ways:
         return text
-    # Each way would be tried again for each way of the next segments: the first is settled,
-    # which is right unless it captures or may end elsewhere.
+    # Each way would be tried again for each way of the next segments. So the first way is final,
+    # which is right unless it captures or can end elsewhere.
     settled = not any(_captures(t) or t == Wildcard(PartKind.PARTS) for t in segment)
     return f"(?>{text}(?=/))" if settled else None
 
@@ -138,7 +138,7 @@ def _wildcard(kind: PartKind, *, alone: bool, first: bool) -> str:
         case PartKind.STAR:
             return f"{_IN_SEGMENT}*"
         case PartKind.PART:
-            # The segments of a normalised path are no dots, so a whole one needs no care.
+            # A segment of a normalised path is never `.` or `..`, so a complete one needs no check.
             return f"{_IN_SEGMENT}+" if alone else _NAME
         case PartKind.PARTS if alone:
             return _ANYTHING

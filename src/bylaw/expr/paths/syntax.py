@@ -1,4 +1,4 @@
-"""The text of a path pattern → its parts, or diagnostics that underline what is wrong."""
+"""The text of a path pattern → its parts, or diagnostics that underline the mistakes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _STARS = re.compile(r"\*{2,}")
 _NOT_LITERAL = re.compile(r"[*?]")
 _PLAIN_KINDS = {kind.value: kind for kind in PartKind}
-_MAX_REPORTED = 20  # mistakes a pattern: more help nobody
-_SHOWN_IN_HELP = 40  # characters: a longer name is not worth repeating
+_MAX_REPORTED = 20  # mistakes per pattern; more would not help
+_SHOWN_IN_HELP = 40  # characters; a longer name is not repeated
 
 
 def read_pattern(source: SourceFile, span: Span) -> tuple[Token, ...]:
-    """The parts of the pattern that stands at `span`; PatternError with all that is wrong."""
+    """Return the parts of the pattern at `span`; raise PatternError with all its mistakes."""
     reader = _Reader(source, span)
-    # Each stage relies on what the stages before it have refused.
+    # Each stage relies on the checks of the stages before it.
     for stage in (reader.check_size, reader.check_braces, reader.check_text, reader.read_parts):
         stage()
         if reader.errors:
@@ -98,7 +98,7 @@ class _Reader:
             elif opened:
                 opened.pop()
             else:
-                self._unbalanced(found.start(), "`}` closes nothing")
+                self._unbalanced(found.start(), "`}` has no matching `{`")
         for at in opened:
             self._unbalanced(at, "`{` is never closed")
         if nested and not self.errors:
@@ -112,7 +112,7 @@ class _Reader:
         self.refuse(codes.UNBALANCED_BRACE, f"unbalanced brace: {what}", span, help_)
 
     def check_text(self) -> None:
-        # What stands in braces is looked at later; here it is one piece of a segment.
+        # The text in braces is checked later; here it is only a part of a segment.
         outside = _GROUP.sub(lambda group: "x" * len(group[0]), self.text)
         self._check_characters(outside)
         at = 0
@@ -127,7 +127,7 @@ class _Reader:
             self.refuse(codes.UNSUPPORTED_PATTERN_SYNTAX, headline, Span(*found.span()), help_)
         for found in _CONTROL.finditer(self.text):
             headline = f"control character U+{ord(found[0]):04X} in a pattern"
-            help_ = "take it out; `?` matches any one character"
+            help_ = "remove it; `?` matches any one character"
             span = Span(*found.span())
             self.refuse(codes.CONTROL_CHARACTER_IN_PATTERN, headline, span, help_)
 
@@ -158,11 +158,11 @@ class _Reader:
             help_ = "write the path from the top of the repository, without `/` in front"
             self.refuse(codes.PATTERN_OUTSIDE_ROOT, headline, Span(0, 1), help_)
         elif at == len(self.text):
-            help_ = f"for all that lies in the folder write `{self.text[-_SHOWN_IN_HELP:]}**`"
+            help_ = f"for all files in the folder write `{self.text[-_SHOWN_IN_HELP:]}**`"
             headline = "the pattern ends with `/`"
             self.refuse(codes.EMPTY_SEGMENT, headline, Span(at - 1, at), help_)
         else:
-            help_ = "take one `/` away"
+            help_ = "remove one `/`"
             self.refuse(codes.EMPTY_SEGMENT, "empty segment", Span(at - 1, at + 1), help_)
 
     def read_parts(self) -> None:
@@ -188,7 +188,7 @@ class _Reader:
     def _variable(self, text: str, span: Span) -> Token:
         name = text[1:-1]
         if not name.isidentifier():
-            headline = f"`{text}` is not a variable" if name else "`{}` names no variable"
+            headline = f"`{text}` is not a variable" if name else "`{}` has no variable name"
             fix = _nearest_name(name)
             help_ = f"write `{{{fix}}}`" if fix else _NAME_HELP
             mend = Fix(span, f"{{{fix}}}") if fix else None
@@ -201,7 +201,7 @@ class _Reader:
         for one in texts:
             wrong = _wrong_alternative(one)
             if wrong:
-                # An empty alternative has no text of its own: the braces are underlined.
+                # An empty alternative has no text, so the braces are underlined.
                 where = Span(at, at + len(one)) if one else span
                 self.refuse(codes.BAD_ALTERNATIVE, wrong, where, "write plain texts: `{js,ts}`")
             at += len(one) + 1
@@ -221,17 +221,17 @@ class _Reader:
             help_ = "use `**/` for any number of folders, or split the pattern"
             self.refuse(codes.TOO_MANY_WILDCARDS, headline, counted[MAX_WILDCARDS], help_)
 
-    # `path` is the only variable that crosses folders, so refusing a second one of the
-    # same name also leaves at most one such variable in a pattern.
+    # Only the variable `path` crosses folders. So this check also makes sure that a pattern has at
+    # most one such variable.
     def _check_repeated(self) -> None:
         first: dict[str, Span] = {}
         for token, span in self.parts:
             if not (isinstance(token, Wildcard) and token.name):
                 continue
             if token.name in first:
-                headline = f"variable `{token.name}` stands twice"
+                headline = f"variable `{token.name}` is used twice"
                 labels = (Label(first[token.name], "first here"),)
-                help_ = "give the second place a name of its own"
+                help_ = "use a different name in the second place"
                 self.refuse(codes.REPEATED_VARIABLE, headline, span, help_, labels=labels)
             first.setdefault(token.name, span)
 
@@ -243,7 +243,7 @@ class _Reader:
             elif isinstance(token, Wildcard) and token.name:
                 if before:
                     headline = "two variables without literal text between them"
-                    help_ = "put text between them, such as `/` or `-`, or make them one"
+                    help_ = "put text between them, such as `/` or `-`, or use one variable"
                     self.refuse(codes.ADJACENT_VARIABLES, headline, before.to(span), help_)
                 before = span
 
@@ -254,10 +254,10 @@ class _Reader:
 
 _NAME_HELP = "a name has letters, digits and `_`; `{*}` and `{**}` capture nothing"
 _FOREIGN_HELP = {
-    "!": "write what the rule is for; `safety` holds what it is not for",
+    "!": "write the files that the rule applies to; put exceptions in `safety`",
     "[": "write alternatives, such as `{a,b}`, or `?` for any one character",
     "]": "write alternatives, such as `{a,b}`, or `?` for any one character",
-    "\\": "separate folders with `/`; there is no escaping",
+    "\\": "separate folders with `/`; a backslash cannot escape characters",
 }
 
 

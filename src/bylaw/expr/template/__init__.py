@@ -1,6 +1,6 @@
 """The text of a template → a function from plain values to text. Jinja2, hardened.
 
-Only this package imports Jinja, which takes a while: import it when a template is there.
+Only this package imports Jinja, which is slow: import this package only if there is a template.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TOO_DEEP = "this is nested too deeply for a template"
 _MAX_PATHS_SHOWN = 5
 
 _QUOTED = re.compile(r"'([^'`]*)'")
-# Half a character, such as `\ud83d`, is no text that could be written anywhere.
+# Half a character (a lone surrogate), such as `\ud83d`, cannot be encoded.
 _ESCAPE = re.compile(
     r"""\\(?:(?P<half>(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2})|[\n\\'"abfnrtvxuUN]"""
     r"""|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|(?P<unknown>.))""",
@@ -53,7 +53,7 @@ _ESCAPE = re.compile(
 _HALF = ("a character", "write the character itself")
 _UNKNOWN = ("an escape", "write two backslashes for one")
 _PATH_NODES = (nodes.Name, nodes.Getattr, nodes.Getitem)
-# Operators that conditions have too say what is wrong with codes of guards.
+# Operators that are shared with conditions fail with codes of guards.
 _CODES = {
     guard_codes.GUARD_TYPE.name: codes.RENDER_TYPE,
     guard_codes.GUARD_ARITHMETIC.name: codes.RENDER_ARITHMETIC,
@@ -62,9 +62,9 @@ _CODES = {
 
 
 class TemplateNames(Struct, frozen=True):
-    """The names that a template may use, each with what is known below it; None is anything.
+    """The names that a template may use, each with its known keys; None allows any key.
 
-    A key that is missing right below one of the paths `null_below` reads as null.
+    A missing key directly below one of the paths `null_below` reads as null.
     """
 
     shapes: Mapping[str, Shape]
@@ -72,7 +72,7 @@ class TemplateNames(Struct, frozen=True):
 
 
 class Template(Struct, frozen=True, dict=True):
-    """A template that loaded; compiled when it is first rendered, for many never are."""
+    """A loaded template; it is compiled when it is first rendered, because many never are."""
 
     warnings: tuple[Diagnostic, ...]
     _text: TemplateText
@@ -80,19 +80,19 @@ class Template(Struct, frozen=True, dict=True):
     _null_below: frozenset[Path]
 
     def render(self, values: Mapping[str, object], budget: Budget | None = None) -> str:
-        """Fill in plain values; the result is never read as a template again.
+        """Render the template with plain values; the result is never parsed as a template.
 
-        Templates that belong together share a budget.
+        Templates that are rendered together share a budget.
         """
         compiled = self._compiled
         try:
             return _collected(compiled.generate({**values, BUDGET: budget or Budget(0)}))
-        except Exception as problem:  # noqa: BLE001 - whatever Jinja raises is an action error
+        except Exception as problem:  # noqa: BLE001 - any error of Jinja is an action error
             raise self._failure(problem, values) from None
 
     @cached_property
     def reads(self) -> frozenset[Path]:
-        """The paths that it reads, each as far as it is written out."""
+        """The paths that it reads, each up to its last constant key."""
         return frozenset(_read_by(self._tree))
 
     @cached_property
@@ -140,7 +140,7 @@ def _collected(pieces: Iterator[str]) -> str:
 
 
 def load_template(source: SourceFile, span: Span, names: TemplateNames) -> Template:
-    """Read, check and compile the template that stands at a span of a source."""
+    """Parse and check the template at a span of a source, or raise LoadError."""
     text = TemplateText(source, span)
     tree = _parsed(text)
     checker = Checker(text, names.shapes)
@@ -180,7 +180,7 @@ def _parsed(text: TemplateText) -> nodes.Template:
 
 
 def _check_tokens(text: TemplateText) -> None:
-    """Refuse what Jinja's parser or Python could not take in."""
+    """Reject tokens that Jinja's parser or Python cannot handle."""
     depth = 0
     for start, kind, value in located(text.text):
         if kind == "operator":
@@ -195,7 +195,7 @@ def _check_tokens(text: TemplateText) -> None:
 
 
 def _check_escapes(text: TemplateText, start: int, literal: str) -> None:
-    """Refuse escapes that Python still reads, with a warning, and half characters."""
+    """Reject half characters, and unknown escapes, about which Python only warns."""
     for escape in _ESCAPE.finditer(literal):
         if escape["unknown"] or escape["half"]:
             span = text.in_file(start + escape.start(), start + escape.end())
@@ -225,13 +225,13 @@ def _syntax_help(message: str) -> str:
         return f"close it with `{{% end{opened[1]} %}}`"
     if "unknown tag" in message:
         return "the tags are `if`, `elif`, `else`, `endif`, `for`, `endfor`"
-    return "mend it here; `{% raw %}` … `{% endraw %}` keeps braces as text"
+    return "fix it here; `{% raw %}` … `{% endraw %}` keeps braces as text"
 
 
 def _error_span(text: TemplateText, offset: int, *, to_the_end: bool) -> Span:
     try:
         return text.tag_span(offset) if to_the_end else text.token_span(offset)
-    except TemplateSyntaxError:  # the tokens themselves cannot be read to the end
+    except TemplateSyntaxError:  # the tokens are not complete
         line_end = text.text.find("\n", offset)
         return text.in_file(offset, len(text.text) if line_end < 0 else line_end)
 
@@ -250,11 +250,11 @@ def _reason(problem: Exception) -> tuple[str, str]:
             return codes.RENDER_ARITHMETIC.name, reason_of(problem)
         case RecursionError() | MemoryError():
             return codes.RENDER_TOO_LARGE.name, "a value is too large or too deep"
-    return codes.RENDER_TYPE.name, "the values do not fit what is done with them"
+    return codes.RENDER_TYPE.name, "this operation does not support these values"
 
 
 def _offset_of(traceback: TracebackType | None, compiled: CompiledTemplate) -> int | None:
-    """The place in the template of the innermost of its frames."""
+    """Return the offset in the template of its innermost frame."""
     found = None
     while traceback is not None:
         if traceback.tb_frame.f_globals.get("__jinja_template__") is compiled:

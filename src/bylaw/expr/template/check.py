@@ -1,4 +1,4 @@
-"""The tree of a template → what is wrong with it; an allow-list of nodes, names, filters, tests."""
+"""Check the tree of a template against an allow-list of nodes, names, filters and tests."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 Shape: TypeAlias = "Mapping[str, Shape] | None"
 Path: TypeAlias = tuple["str | int", ...]
 
-# Tests of what may be missing.
+# Tests whose operand may be missing.
 ASKING_TESTS = frozenset({"defined", "undefined"})
 _LOOP_SHAPE: Shape = dict.fromkeys(LOOP_ATTRIBUTES)
 
-# Such as the `<` of a comparison, which has an operand; most make one level, or none.
+# The `<` of a comparison makes two levels; most tokens make one, or none.
 _LEVELS_A_TOKEN = 2
 
-# Nodes that are fine when their children are.
+# Nodes that are allowed if their children are.
 _PLAIN_NODES = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If),
     *(nodes.Slice, nodes.List, nodes.Tuple, nodes.Concat, nodes.Keyword),
@@ -43,7 +43,7 @@ _PLAIN_NODES = (
 
 
 def children(node: nodes.Node) -> list[nodes.Node]:
-    """The direct parts of a node; as `iter_child_nodes`, which takes three times as long."""
+    """Return the children of a node; `iter_child_nodes` takes three times as long."""
     found: list[nodes.Node] = []
     for name in node.fields:
         part = getattr(node, name, None)
@@ -55,7 +55,7 @@ def children(node: nodes.Node) -> list[nodes.Node]:
 
 
 def too_deep(tree: nodes.Template, tokens: int) -> int | None:
-    """Where a tree of so many tokens is nested past the limit, found without recursion."""
+    """Return the offset where a tree is too deep, or None; without recursion."""
     if tokens < MAX_DEPTH // _LEVELS_A_TOKEN:
         return None
     level: list[nodes.Node] = [tree]
@@ -67,7 +67,7 @@ def too_deep(tree: nodes.Template, tokens: int) -> int | None:
 
 
 def _offset(node: nodes.Node) -> int:
-    """Where a node begins; a node that Jinja adds itself has the place of the first inside it."""
+    """Return the offset of a node; for a node that Jinja adds, that of the first node in it."""
     inside: nodes.Node | None = node
     while inside is not None and inside.lineno is None:
         inside = next(iter(children(inside)), None)
@@ -75,7 +75,7 @@ def _offset(node: nodes.Node) -> int:
 
 
 def path_of(node: nodes.Node) -> Path | None:
-    """The keys of a plain path such as `context.turn['number']`, or None."""
+    """Return the keys of a plain path such as `context.turn['number']`, or None."""
     keys: list[str | int] = []
     while not isinstance(node, nodes.Name):
         match node:
@@ -98,7 +98,7 @@ class Checker(Struct):
     warnings: list[Diagnostic] = field(default_factory=list)
 
     def check(self, tree: nodes.Template) -> None:
-        """Check the whole template."""
+        """Check a template."""
         self._visit(tree, self.names)
 
     def _error(self, code: Code, headline: str, span: Span, help_: str) -> None:
@@ -122,7 +122,7 @@ class Checker(Struct):
             self._error(codes.TEMPLATE_FORBIDDEN, "a template cannot call anything", span, help_)
             return
         span = self.text.token_span(_offset(node))
-        headline = f"`{self.text.source.slice(span)}` is not offered in templates"
+        headline = f"`{self.text.source.slice(span)}` is not supported in templates"
         help_ = "use values, filters, `if` and one level of `for`"
         self._error(codes.TEMPLATE_FORBIDDEN, headline, span, help_)
 
@@ -149,7 +149,7 @@ class Checker(Struct):
         elif scope[node.name] is _LOOP_SHAPE:
             span = self.text.token_span(node.lineno)
             help_ = "use a part of it, such as `loop.index`"
-            self._error(codes.TEMPLATE_FORBIDDEN, "`loop` alone is no value", span, help_)
+            self._error(codes.TEMPLATE_FORBIDDEN, "`loop` alone is not a value", span, help_)
 
     def attribute(
         self, node: nodes.Getattr, scope: Mapping[str, Shape], *, may_miss: bool = False
@@ -243,8 +243,8 @@ class Checker(Struct):
     def loop(self, node: nodes.For, scope: Mapping[str, Shape]) -> None:
         keyword = self.text.token_span(node.lineno)
         if scope.get("loop") is _LOOP_SHAPE:
-            help_ = "use one loop; `join` makes a text of a list inside it"
-            self._error(codes.TEMPLATE_LOOP, "a loop cannot stand in a loop", keyword, help_)
+            help_ = "use one loop; `join` converts a list in it to a text"
+            self._error(codes.TEMPLATE_LOOP, "a loop cannot be inside another loop", keyword, help_)
         if node.recursive:
             self._error(
                 codes.TEMPLATE_LOOP, "a loop cannot be recursive", keyword, "write `for` alone"
@@ -254,7 +254,7 @@ class Checker(Struct):
         else:
             span = self.text.to_end_of_tag(_leftmost(node.iter).lineno)
             help_ = "loop over a path such as `context.history.messages` or a slice of it"
-            self._error(codes.TEMPLATE_LOOP, "a loop runs over a list of the values", span, help_)
+            self._error(codes.TEMPLATE_LOOP, "a loop needs the path of a list", span, help_)
         inner: Mapping[str, Shape] = {**scope, **self._targets(node.target)}
         if node.test:
             self._visit(node.test, inner)
@@ -264,12 +264,12 @@ class Checker(Struct):
             self._visit(child, scope)
 
     def _targets(self, target: nodes.Node) -> dict[str, Shape]:
-        """The names that a loop gives to its elements."""
+        """Return the names of the variables of a loop."""
         names = list(_names_in(target))
         for name in names:
             if name.name == "loop":
                 span = self.text.token_span(name.lineno)
-                headline = "`loop` is what a loop knows of itself"
+                headline = "`loop` is reserved for the state of the loop"
                 self._error(codes.TEMPLATE_LOOP, headline, span, "use another name")
         return dict.fromkeys(name.name for name in names)
 
@@ -288,7 +288,7 @@ _HANDLERS: dict[type[nodes.Node], Callable[..., None]] = {
 
 
 def _in_parentheses(expected: Signature) -> str:
-    """The arguments as an author writes them; nothing where there are none."""
+    """Return the arguments as an author writes them; an empty text if there are none."""
     shown = [
         each.name if each.default is Parameter.empty else f"{each.name}={each.default!r}"
         for each in expected.parameters.values()
@@ -303,7 +303,7 @@ def _names_in(target: nodes.Node) -> Iterator[nodes.Name]:
 
 
 def _leftmost(node: nodes.Node) -> nodes.Node:
-    """The node whose token comes first: the one that filters, calls and dots hang on."""
+    """Return the node whose token comes first: the start of a chain of filters, calls and dots."""
     while isinstance(node, nodes.Getattr | nodes.Getitem | nodes.Call | nodes.Filter | nodes.Test):
         if node.node is None:
             break
@@ -324,7 +324,7 @@ def _is_number(node: nodes.Node | None) -> bool:
 
 
 def _shape(node: nodes.Node, scope: Mapping[str, Shape]) -> Shape:
-    """What is known of the value of a path; None when anything may be there."""
+    """Return the known keys below a path; None if any key is possible."""
     path = path_of(node)
     shape: Shape = scope if path else None
     for key in path or ():

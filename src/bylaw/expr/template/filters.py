@@ -1,4 +1,4 @@
-"""The filters and tests of templates: closed lists of bounded functions."""
+"""The filters and tests of templates: fixed lists of functions with limits."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from bylaw.expr.limits import Budget
 
 MAX_ROUND_DIGITS = 20
-_TITLED_A_STEP = 10  # characters: each word is made anew
-_TRUNCATE_LEEWAY = 5  # as in Jinja: a text is not cut to save this little
+_TITLED_A_STEP = 10  # characters; `title` makes a new text of each word
+_TRUNCATE_LEEWAY = 5  # as in Jinja: a text that is only this much too long is not cut
 
 
 class Filter(Struct, frozen=True):
-    """What a filter does; one that prints values is given the budget before the value."""
+    """The function of a filter; one that prints values receives the budget before the value."""
 
     function: Callable[..., Any]
     prints: bool = False
     takes_missing: bool = False
 
     def apply(self, budget: Budget, value: Any, *args: Any, **named: Any) -> Any:
-        """The result for a value."""
+        """Return the result for a value."""
         before = (budget,) if self.prints else ()
         return self.function(*before, value, *args, **named)
 
     @property
     def arguments(self) -> Signature:
-        """What may stand in its parentheses."""
+        """The arguments that may be in its parentheses."""
         return _arguments(self.function, 2 if self.prints else 1)
 
 
 def arguments_of_test(name: str) -> Signature:
-    """What may stand in the parentheses of a test."""
+    """Return the arguments that may be in the parentheses of a test."""
     return _arguments(TESTS[name], 1)
 
 
@@ -66,11 +66,11 @@ def _arguments(function: Callable[..., Any], given: int) -> Signature:
 def joined(
     budget: Budget, values: list[Any], between: str = "", attribute: str | None = None
 ) -> str:
-    """The texts of values, one after the other."""
+    """Return the texts of values, joined with `between`."""
     if not isinstance(values, list | tuple):
         fail(codes.RENDER_TYPE, "`join` takes a list")
     if len(values) > MAX_LOOP_ITEMS:
-        reason = f"the list to join would have more than {MAX_LOOP_ITEMS:,} items"
+        reason = f"the list to join has more than {MAX_LOOP_ITEMS:,} items"
         fail(codes.RENDER_TOO_LARGE, reason)
     printed = Printed(budget)
     for place, value in enumerate(values):
@@ -95,7 +95,7 @@ def _replaced(budget: Budget, value: Any, old: str, new: str, count: int = -1) -
     if not (isinstance(old, str) and isinstance(new, str) and isinstance(count, int)):
         fail(codes.RENDER_TYPE, "`replace` takes two texts and a whole number")
     _bounded(len(text) + text.count(old) * max(0, len(new) - len(old)))
-    # There are never more places than that, and Python counts within limits.
+    # There are never more matches than that, and Python limits the number.
     return text.replace(old, new, max(-1, min(count, MAX_TEXT_CHARS + 1)))
 
 
@@ -103,7 +103,7 @@ def _trimmed(budget: Budget, value: Any, chars: str | None = None) -> str:
     text = text_of(budget, value)
     if chars is not None and not isinstance(chars, str):
         fail(codes.RENDER_TYPE, "`trim` takes a text of characters")
-    # Each character of the text may be looked for among all of these.
+    # Each character of the text may be compared with all of these.
     budget.charge(len(text) * len(chars or "") // COMPARISONS_A_STEP)
     return text.strip(chars)
 
@@ -162,7 +162,7 @@ def _truncated(text: Any, length: int = 255, killwords: bool = False, end: str =
     if not isinstance(text, str):
         fail(codes.RENDER_TYPE, "`truncate` takes a text; write `| string` before it")
     if length < len(end):
-        fail(codes.RENDER_TYPE, "`truncate` needs room for what it puts at the end")
+        fail(codes.RENDER_TYPE, "the length of `truncate` is shorter than its ending")
     if len(text) <= length + _TRUNCATE_LEEWAY:
         return text
     head = text[: length - len(end)]
@@ -198,7 +198,7 @@ FILTERS: dict[str, Filter] = {
 
 
 def _divisible(value: Any, by: int) -> bool:
-    # On a text `%` would format it, to any length.
+    # `%` on a text would format it, to any length.
     if not isinstance(value, int | float) or not isinstance(by, int | float):
         fail(codes.RENDER_TYPE, "only numbers are even, odd or divisible")
     return value % by == 0

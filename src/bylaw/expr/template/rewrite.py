@@ -1,6 +1,6 @@
 """The checked tree of a template → the tree that is compiled.
 
-Our own bounded operations stand where Jinja has unbounded ones, and what is missing may be null.
+Operations with limits replace those of Jinja, and a missing value can become null.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Rewriter(NodeTransformer):
-    """Puts a filter of ours around what Jinja would do without a limit, or would call missing."""
+    """Wraps operations in our filters, where Jinja has no limit or reports a missing value."""
 
     def __init__(self, null_below: Collection[Path]) -> None:
         self.null_below = null_below
@@ -44,7 +44,7 @@ class _Rewriter(NodeTransformer):
         return self._around(node, asks=node.name in ASKING_TESTS)
 
     def _around(self, node: nodes.Filter | nodes.Test, *, asks: bool) -> nodes.Node:
-        """Who asks whether something is there is told that it is not; for all others it is null."""
+        """Keep a value missing for a test or filter that checks for it; for others it is null."""
         operand = node.node
         self.generic_visit(node)
         if asks and isinstance(node.node, nodes.Filter) and node.node.name == OR_NULL:
@@ -67,7 +67,7 @@ class _Rewriter(NodeTransformer):
         every_round = [*node.body, *([node.test] if node.test else [])]
         cost = 1 + sum(1 + sum(1 for _ in part.find_all(nodes.Node)) for part in every_round)
         self.generic_visit(node)
-        assert isinstance(node.iter, nodes.Expr), "the checker saw a path"
+        assert isinstance(node.iter, nodes.Expr), "the checker requires a path"
         node.iter = _filtered(node.iter, EACH, nodes.Const(cost, lineno=node.lineno))
         return node
 
@@ -85,9 +85,9 @@ def _filtered(node: nodes.Expr, name: str, *args: nodes.Expr) -> nodes.Filter:
 
 
 def rewritten(tree: nodes.Template, null_below: Collection[Path]) -> nodes.Template:
-    """The same template, with every unbounded operation replaced by a bounded one.
+    """Replace every operation without a limit by one with a limit, and return the template.
 
-    What is missing right below one of the paths reads as null.
+    A missing key directly below one of the paths `null_below` reads as null.
     """
     _Rewriter(null_below).visit(tree)
     tree.set_environment(SANDBOX)

@@ -1,8 +1,8 @@
-"""Jinja's sandbox made smaller: plain values, few filters, every growth bounded.
+"""Jinja's sandbox with more restrictions: plain values, few filters, and limits for all growth.
 
-No attribute of a Python object can be reached from a template: a dot and a subscript look into
-lists, texts and mappings and nowhere else. Nothing can be called. Filters and operators spend
-the budget of the rendering.
+A template cannot reach any attribute of a Python object: a dot and a subscript read only lists,
+texts and mappings. A template cannot call anything. Filters and operators charge the budget of the
+rendering.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from jinja2.runtime import Context
 
-# Names that no template can write: of the budget among the values, and of filters of our own.
+# Names that no template can write: the budget among the values, and our own filters.
 BUDGET = " budget"
 JOINED = "~"
 WEIGHED = "of a comparison"
@@ -54,7 +54,7 @@ LOOP_ATTRIBUTES = frozenset(
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """The one environment of all templates; its tokens say at which character they begin."""
+    """The environment of all templates; the line number of a token is its character offset."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
 
@@ -79,7 +79,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.tests = {name: _compared(test) for name, test in TESTS.items()}
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """A key of a mapping, or what a loop knows of itself."""
+        """Return a key of a mapping, or an attribute of `loop`."""
         if isinstance(obj, LoopContext) and attribute in LOOP_ATTRIBUTES:
             return getattr(obj, attribute)
         if attribute.startswith("_"):
@@ -87,15 +87,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return item(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """A key of a mapping, a place in a list or text; never an attribute."""
+        """Return a key of a mapping or an element of a list or text; never an attribute."""
         return item(obj, argument)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Arithmetic, and `+` and `*` of texts and lists, within the limits."""
+        """Run arithmetic, and `+` and `*` of texts and lists, within the limits."""
         return operate(context.parent[BUDGET], operator, left, right)
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja's name
-        """Leave the traceback as it is: `Template` reads the place from it."""
+        """Keep the traceback unchanged: `Template` reads the place from it."""
         problem = sys.exc_info()[1]
         assert problem is not None, "called while an exception is handled"
         raise problem
@@ -107,19 +107,19 @@ class Sandbox(ImmutableSandboxedEnvironment):
         filename: str | None = None,
         state: str | None = None,  # noqa: ARG002 - Jinja's signature
     ) -> TokenStream:
-        # Jinja hands the line of a token to nodes, errors and compiled code. Here the "line" is
-        # the offset of its first character, so that all of these know their exact place.
+        # Jinja passes the line of a token to nodes, errors and compiled code. Here the "line" is
+        # the offset of its first character, so that all of these have their exact place.
         return TokenStream(LEXER.wrap(located(source)), name, filename)
 
 
-# Each template is read twice: for its tokens, and by the parser.
+# Each template is tokenized twice: by the check and by the parser.
 @lru_cache(maxsize=1)
 def located(source: str) -> tuple[tuple[int, str, str], ...]:
-    """All tokens but blanks, with the offset of each; lexer errors get an offset too."""
+    """Return all tokens but blanks, with the offset of each; lexer errors get an offset as well."""
     at, found = 0, []
     try:
         for _, kind, value in LEXER.tokeniter(source, None):
-            start = source.index(value, at)  # what lies between was stripped: blanks only
+            start = source.index(value, at)  # only blanks were stripped between tokens
             at = start + len(value)
             if kind != "whitespace":
                 found.append((start, kind, value))
@@ -178,12 +178,12 @@ def _each(context: Context, value: Any, cost: int) -> Any:
 
 
 SANDBOX = Sandbox()
-LEXER = SANDBOX.lexer  # looked up by all settings at every use
+LEXER = SANDBOX.lexer  # kept, because each access looks it up by all settings
 
 
 def parsed(text: str) -> nodes.Template:
-    """The tree of a template, which must be `rewritten` before it is compiled.
+    """Parse a template; its tree must be `rewritten` before it is compiled.
 
-    Until then its nodes do not know the environment: telling them takes as long as a check.
+    Until then its nodes have no environment, because setting it takes as long as a check.
     """
     return nodes.Template(Parser(SANDBOX, text).subparse(), lineno=1)

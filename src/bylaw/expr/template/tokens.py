@@ -1,4 +1,4 @@
-"""The text of a template and its tokens → spans in the file that the template stands in."""
+"""The text of a template and its tokens → spans in the file of the template."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class _Token(NamedTuple):
 
 
 class TemplateText:
-    """A template inside a file. Offsets count from its start, with every line break as one."""
+    """A template inside a file. Offsets start at its start; a line break is one character."""
 
     def __init__(self, source: SourceFile, span: Span) -> None:
         self.source = source
         self.span = span
-        # What Jinja reads: line breaks are newlines.
+        # The text for Jinja: line breaks are newlines.
         self.text = _LINE_BREAK.sub("\n", source.slice(span))
 
     @cached_property
@@ -40,7 +40,7 @@ class TemplateText:
         return [each.start() - count for count, each in enumerate(found)]
 
     def in_file(self, start: int, end: int) -> Span:
-        """A piece of the template as a piece of the file, without the blanks around it."""
+        """Return the span in the file of a part of the template, without the blanks around it."""
         end = start + len(self.text[start:end].rstrip())
         start = end - len(self.text[start:end].lstrip())
         return Span(self._offset(start), self._offset(end))
@@ -51,7 +51,7 @@ class TemplateText:
 
     @cached_property
     def tokens(self) -> list[_Token]:
-        """The tokens with their places; made when a place is asked for."""
+        """The tokens with their places; computed when they are first needed."""
         return [
             _Token(start, start + len(value), kind, value)
             for start, kind, value in located(self.text)
@@ -61,23 +61,23 @@ class TemplateText:
         return max(0, bisect_right(self.tokens, offset, key=lambda token: token.start) - 1)
 
     def token_span(self, offset: int) -> Span:
-        """The token that begins at an offset."""
+        """Return the span of the token at an offset."""
         token = self.tokens[self._index(offset)]
         return self.in_file(token.start, token.end)
 
     def token_after(self, offset: int) -> Span:
-        """The token behind the one at an offset."""
+        """Return the span of the token after the one at an offset."""
         token = self.tokens[min(self._index(offset) + 1, len(self.tokens) - 1)]
         return self.in_file(token.start, token.end)
 
     def name_after(self, offset: int, name: str) -> Span:
-        """The nearest token with this text at or behind an offset."""
+        """Return the span of the next token with this text, at or after an offset."""
         begin = self._index(offset)
         token = next((t for t in self.tokens[begin:] if t.value == name), self.tokens[begin])
         return self.in_file(token.start, token.end)
 
     def call_span(self, start: int, bracket: int) -> Span:
-        """From the start of what is called to the bracket that closes the call."""
+        """Return the span from the start of the called value to the closing bracket."""
         depth = 0
         for token in self.tokens[self._index(bracket) :]:
             depth += (token.value == "(") - (token.value == ")")
@@ -86,7 +86,7 @@ class TemplateText:
         return self.in_file(start, bracket + 1)
 
     def tag_span(self, offset: int) -> Span:
-        """The whole `{{ … }}` or `{% … %}` around an offset."""
+        """Return the span of the `{{ … }}` or `{% … %}` around an offset."""
         begin = end = self._index(offset)
         while begin > 0 and self.tokens[begin].kind not in _OPENS:
             begin -= 1
@@ -95,7 +95,7 @@ class TemplateText:
         return self.in_file(self.tokens[begin].start, self.tokens[end].end)
 
     def to_end_of_tag(self, offset: int) -> Span:
-        """From an offset to the end of the tag around it, its closing braces left out."""
+        """Return the span from an offset to the end of its tag, without the closing braces."""
         begin = end = self._index(offset)
         while end < len(self.tokens) - 1 and self.tokens[end + 1].kind not in _CLOSES:
             end += 1

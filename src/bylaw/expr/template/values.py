@@ -1,7 +1,7 @@
-"""What templates can do with plain values: look into them, calculate, print.
+"""The operations of templates on plain values: read parts, calculate, print.
 
-Every growth is bounded, every step is charged to the budget of the rendering. What conditions do
-the same way is done by their operators; a `Fault` of theirs ends the rendering.
+All growth has limits, and every step is charged to the budget of the rendering. Operations that
+conditions also have use their operators; a `Fault` of these ends the rendering.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_LOOP_ITEMS = 1_000
 CHARS_A_STEP = 200
-NO_SITE = 0  # the traceback of a rendering tells the place
+NO_SITE = 0  # the place is in the traceback of a rendering
 _MAX_NAMES_SHOWN = 20
 
 _SCALARS = (str, int, float, bool, type(None))
@@ -39,45 +39,45 @@ _PLAIN = (*_SCALARS, *SIZED)
 
 
 class Missing(StrictUndefined):
-    """A value that is not there: every use fails, also as a part of a list that is printed."""
+    """A missing value: every use fails, even as a part of a list that is printed."""
 
     __slots__ = ()
     __repr__ = StrictUndefined.__str__
 
     @property
     def _undefined_message(self) -> str:
-        # Only now: whoever just asks whether something is there needs no suggestions.
+        # Computed late: a test for a missing value needs no suggestions.
         if self._undefined_obj is missing:
             return super()._undefined_message
         return _why_missing(self._undefined_obj, self._undefined_name)
 
 
 def fail(code: Code, reason: str) -> NoReturn:
-    """End the rendering."""
+    """End the rendering with an error."""
     raise RenderError(code.name, reason)
 
 
 def require_plain(value: object) -> None:
-    """Fail on what is missing and on whatever is no plain value."""
+    """Fail on a missing value, and on anything that is not a plain value."""
     if isinstance(value, Undefined):
-        str(value)  # fails, and says what is missing
+        str(value)  # fails with the name of the missing value
     if not isinstance(value, _PLAIN):
-        fail(codes.RENDER_TYPE, "this is no plain value")
+        fail(codes.RENDER_TYPE, "this is not a plain value")
 
 
 class Printed(Rendering):
-    """Values as templates print them: as Python does, but what is missing fails."""
+    """Prints values as Python does, but fails on a missing value."""
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget, NO_SITE)
 
     def value(self, value: Any) -> None:
-        """A value that was weighed."""
+        """Append a value that is already charged."""
         require_plain(value)
         super().value(value)
 
     def show(self, value: Any) -> None:
-        """A text as it is, anything else as it is printed."""
+        """Append a text unchanged, and anything else as it is printed."""
         if isinstance(value, str):
             self.put(value)
         else:
@@ -85,7 +85,7 @@ class Printed(Rendering):
 
 
 def text_of(budget: Budget, value: object) -> str:
-    """A plain value as text; anything else fails."""
+    """Return a plain value as text; fail on anything else."""
     if isinstance(value, str):
         return value
     printed = Printed(budget)
@@ -94,7 +94,7 @@ def text_of(budget: Budget, value: object) -> str:
 
 
 def item(obj: object, key: object) -> object:
-    """A key of a mapping, a place in a list or text; never an attribute."""
+    """Return a key of a mapping or an element of a list or text; never an attribute."""
     require_plain(obj)
     require_plain(key)
     if isinstance(obj, dict) and isinstance(key, _SCALARS) and key in obj:
@@ -105,7 +105,7 @@ def item(obj: object, key: object) -> object:
 
 
 def item_or_null(obj: object, key: object) -> object:
-    """As `item`, but what is missing is null."""
+    """As `item`, but return None for a missing value."""
     found = item(obj, key)
     return None if isinstance(found, Missing) else found
 
@@ -114,19 +114,23 @@ def _why_missing(obj: object, key: object) -> str:
     shown = brief(str(key)) if isinstance(key, _SCALARS) else describe(key)
     if isinstance(obj, dict):
         names = [brief(key) for key in obj if isinstance(key, str)][:_MAX_NAMES_SHOWN]
-        return f"`{shown}` is not there; {did_you_mean(shown, names) or 'nothing is'}"
+        return f"`{shown}` not found; {did_you_mean(shown, names) or 'the mapping is empty'}"
     kind = (
-        "a text" if isinstance(obj, str) else "a list" if isinstance(obj, SIZED) else "no mapping"
+        "a text"
+        if isinstance(obj, str)
+        else "a list"
+        if isinstance(obj, SIZED)
+        else "not a mapping"
     )
-    return f"`{shown}` is not there: the value before it is {kind}"
+    return f"`{shown}` not found: the value before it is {kind}"
 
 
 def sliced(
     budget: Budget, value: Any, start: int | None, stop: int | None, step: int | None
 ) -> object:
-    """A piece of a list or text."""
+    """Return a slice of a list or text."""
     if not isinstance(value, ORDERED):
-        fail(codes.RENDER_TYPE, "only lists and texts have pieces")
+        fail(codes.RENDER_TYPE, "only lists and texts can be sliced")
     grown(value, len(range(*slice(start, stop, step).indices(len(value)))), budget, NO_SITE)
     return value[start:stop:step]
 
@@ -137,13 +141,13 @@ def charge(budget: Budget, value: object) -> None:
 
 
 def charge_sought(budget: Budget, value: object) -> None:
-    """Spend what it may take to look for a text in another of any length."""
+    """Charge for searching a text in another of any length."""
     if isinstance(value, str):
         budget.charge(len(value) * SLOW_PLACES // COMPARISONS_A_STEP)
 
 
 def charge_compared(budget: Budget, value: object) -> None:
-    """Spend what it takes to compare a value with all that is in it."""
+    """Charge for comparing a value and all its parts."""
     if isinstance(value, str):
         charge(budget, value)
     else:
@@ -162,7 +166,7 @@ _OPERATIONS: dict[str, Callable[[Any, Any, Budget, int], Any]] = {
 
 
 def operate(budget: Budget, sign: str, left: Any, right: Any) -> Any:
-    """One binary operation on plain values."""
+    """Run one binary operation on plain values."""
     budget.charge(1)
     require_plain(left)
     require_plain(right)
@@ -170,12 +174,12 @@ def operate(budget: Budget, sign: str, left: Any, right: Any) -> Any:
 
 
 def loop_items(budget: Budget, value: object, cost: int) -> list[object] | tuple[object, ...]:
-    """The elements that a loop runs over; `cost` is that of one round."""
+    """Return the elements that a loop runs over; charge `cost` for each round."""
     if not isinstance(value, list | tuple):
         require_plain(value)
-        fail(codes.RENDER_TYPE, "a loop runs over a list, and this is none")
+        fail(codes.RENDER_TYPE, "a loop must run over a list")
     if len(value) > MAX_LOOP_ITEMS:
         reason = f"the loop would have more than {MAX_LOOP_ITEMS:,} rounds"
-        fail(codes.RENDER_TOO_LARGE, f"{reason}; take a slice such as `[-20:]`")
+        fail(codes.RENDER_TOO_LARGE, f"{reason}; use a slice such as `[-20:]`")
     budget.charge(len(value) * cost)
     return value
