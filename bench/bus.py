@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 
 from table import Row
 
-from bylaw.hosts.bus.opening import Telling, open_bus
-from bylaw.runtime.sqlite_file import connect, make_private, use_log
+from bylaw.hosts.bus.orchestrator import BusListener, open_bus
+from bylaw.store.state_folder import connect, make_private, use_wal
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-    from bylaw.hosts.bus.handled import Handled
+    from bylaw.hosts.bus.handle_message import MessageOutcome
 
 AT_MOST, AT_MOST_RULES = 4, 1.3
 FEW, MANY = 10, 100
@@ -115,8 +115,8 @@ class _Ours:
             'dsl_version: "0.1"\nrules:\n' + "".join(written)
         )
         self.root = root
-        self.handled: list[Handled] = []
-        telling = Telling(self.handled.append, print)
+        self.handled: list[MessageOutcome] = []
+        telling = BusListener(self.handled.append, print)
         self._opened = stack.enter_context(open_bus(str(root), telling, trust=False))
 
     def lap(self, turn: int) -> float:
@@ -150,7 +150,7 @@ class _ByHand:
         make_private(str(path))
         connection = connect(str(path))
         stack.callback(connection.close)
-        use_log(connection)
+        use_wal(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("CREATE TABLE bare (name TEXT, data BLOB) STRICT")
         return connection

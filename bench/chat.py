@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from chatmd_parse import MEGABYTE, transcript
 from table import Lap, Row, race
 
-from bylaw.hosts.chat.stage import Wanted, open_chat
+from bylaw.hosts.chat.setup import ChatOptions, open_chat
 from bylaw.hosts.chat.transcript import response
 from bylaw.model.event import Message, TurnEnd, TurnStart
 from bylaw.model.vocabulary import Role
-from bylaw.runtime.journal.sessions import SNAPSHOT_EVERY
+from bylaw.store.journal.sessions import SNAPSHOT_EVERY
 
 if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
@@ -84,7 +84,7 @@ def _written(root: Path, name: str, text: str) -> Path:
 
 
 def _opened(path: Path, stack: ExitStack) -> Driver:
-    wanted = Wanted(model=f"script:{path.parents[1]}/none.jsonl")
+    wanted = ChatOptions(model=f"script:{path.parents[1]}/none.jsonl")
     return stack.enter_context(open_chat(str(path), wanted, Nobody()))
 
 

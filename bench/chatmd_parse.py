@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from table import Lap, Row, race
 
-from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.dialects.chatmd.syntax.write import block, write
+from bylaw.languages.chatmd.messages import block, write
+from bylaw.languages.chatmd.parser import parse
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.source import SourceFile
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import yaml
 from table import Lap, Row, race
 
-from bylaw.dialects import context
-from bylaw.dialects.base import RuleFile
-from bylaw.dialects.context.framing import MODULE, YAML_TYPES, all_blocks, framed
-from bylaw.dialects.context.problems import Phase
-from bylaw.dialects.yaml import load_yaml
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.languages import context
+from bylaw.languages.base import RuleFile
+from bylaw.languages.context.blocks import MODULE, YAML_TYPES, Phase, all_blocks, read_blocks
+from bylaw.languages.yaml import load_yaml
 from bylaw.model.decision import Decision
 from bylaw.model.event import Prompt
 from bylaw.model.procedure import Book
@@ -140,7 +139,7 @@ def _sources(count: int) -> list[SourceFile]:
 def _bodies(sources: list[SourceFile]) -> list[Body]:
     found = []
     for source in sources:
-        for block in all_blocks(framed(source, Phase())):
+        for block in all_blocks(read_blocks(source, Phase())):
             span = block.header if block.type == MODULE else block.body
             found += [Body(source, span, source.slice(span))] if block.type in YAML_TYPES else []
     assert len(found) == len(sources) * (BLOCKS + 1)

@@ -17,10 +17,9 @@ from table import Lap, Row, race
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
 from bylaw.expr.expression import load_guard
-from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.guard_environment import guard_environment
-from bylaw.expr.guard_reader import guard_reader
-from bylaw.model.calls import Calls, Tally
+from bylaw.expr.views import ExpressionGuard, guard_reader
+from bylaw.model.calls import Calls, CallTotals
 from bylaw.model.decision import Decision
 from bylaw.model.effects import MessageInsert
 from bylaw.model.event import ToolAfter, ToolBefore
@@ -83,7 +82,7 @@ def rule_set(rules: Iterable[Rule]) -> RuleSet:
 
 def session_of(facts: dict[str, Any]) -> Session:
     """A session that has these facts."""
-    tallies = {name: Tally(count=1, last_turn=1, in_last_turn=1) for name in facts["called"]}
+    tallies = {name: CallTotals(count=1, last_turn=1, in_last_turn=1) for name in facts["called"]}
     return Session(
         turns=Turns(completed=facts["turn_index"] - 1, open=True),
         history=History(tokens=facts["context_tokens"], last_role=facts["last_role"]),

@@ -24,13 +24,15 @@ from typing import Any, TypeAlias
 
 from table import Lap, Row, alone, race
 
-from bylaw import Decision, Engine, Library, Verdict, load
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.hosts.python import Engine, load
+from bylaw.model.decision import Decision
 from bylaw.model.event import ToolAfter, ToolBefore
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
-from bylaw.model.vocabulary import CallStatus
+from bylaw.model.vocabulary import CallStatus, Verdict
+from bylaw.runtime.loader import Library
 
 # Whether a call of the named tool is refused.
 Asked: TypeAlias = Callable[[str], bool]

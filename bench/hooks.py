@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from table import Lap, Row, alone, race
 
-from bylaw.hosts.hooks.line import SOCKET
+from bylaw.hosts.hooks.resident_client import SOCKET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def _growth(root: Path, home: dict[str, str]) -> Iterator[Row]:
 
 def _fill(root: Path, session: str, events: int) -> None:
     """A session of so many events, written in this process."""
-    from bylaw import Engine, load  # noqa: PLC0415 - only here
+    from bylaw.hosts.python import Engine, load  # noqa: PLC0415 - only here
 
     here = Path.cwd()
     os.chdir(root)

@@ -21,7 +21,7 @@ from rule_files import rule_files
 from table import Row
 
 if TYPE_CHECKING:
-    from bylaw import Engine
+    from bylaw.hosts.python import Engine
 
 FILES = 1000
 STARTS = 8

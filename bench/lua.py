@@ -16,7 +16,7 @@ from lupa import lua55
 from table import Lap, Row, race
 
 from bylaw.model.decision import ScriptCall
-from bylaw.runtime.command import Process
+from bylaw.runtime.sandbox.command import Process
 from bylaw.runtime.scripts import ScriptRunner
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from bucket import Contender, together
 
 from bylaw.expr.condition_environment import ConditionView
 from bylaw.expr.expression import load_condition, load_guard
-from bylaw.expr.faults import Fault
 from bylaw.expr.guard_environment import CallCount, GuardView, guard_environment
+from bylaw.expr.limits import Fault
 from bylaw.model.source import SourceFile, Span
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import pattern_mix as mix
 from install_peers import missing_peers
 from table import Lap, Row, format_table, race
 
-from bylaw.expr.paths import pattern
-from bylaw.expr.paths.index import PathIndex
+from bylaw.paths import pattern
+from bylaw.paths.index import PathIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.engine.index import RuleSet
-from bylaw.hosts.base import Loop
-from bylaw.hosts.worktree.running import run_policies
-from bylaw.hosts.worktree.work_tree import WorkTree
-from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
 from bylaw.model.event import AgentStop
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import EntryStatus
-from bylaw.runtime.journal.opening import open_journal
-from bylaw.runtime.journal.sources import rules_with_texts
-from bylaw.runtime.loading import load_root
+from bylaw.model.vocabulary import EntryStatus, Verdict
+from bylaw.runtime.journal_access import open_journal
+from bylaw.runtime.loader import load_root
+from bylaw.runtime.loop import Loop
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.trust import Trust
+from bylaw.store.journal.records import rules_with_texts
+from bylaw.worktree.changes import WorkTree
+from bylaw.worktree.policies import SESSION, WorkTreeHost
+from bylaw.worktree.run import run_policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -101,7 +100,7 @@ class Place:
         configuration = read_configuration(root)
         books = load_root(root).governing
         rules, host = RuleSet(one.book for one in books), WorkTreeHost(root, _ignore)
-        host.put_in_force(rules, configuration.settings.command, Trust.for_one_run)
+        host.activate(rules, configuration.settings.command, Trust.for_one_run)
         with open_journal(root, configuration) as journal, ScriptRunner() as scripts:
             loop = Loop(host, rules, rules_with_texts(books), journal, scripts)
 

@@ -23,13 +23,11 @@ from table import Row
 
 from bylaw.model.event import Message, ToolAfter, ToolBefore
 from bylaw.model.vocabulary import CallStatus, Role
-from bylaw.runtime.journal.anchor import Anchor
-from bylaw.runtime.journal.database import open_database
-from bylaw.runtime.journal.sessions import SNAPSHOT_EVERY
-from bylaw.runtime.journal.sources import rules_of
-from bylaw.runtime.journal.store import Journal
-from bylaw.runtime.settings.tables import Durability
 from bylaw.runtime.submit import Runtime
+from bylaw.store.journal.database import Anchor, Durability, open_database
+from bylaw.store.journal.journal import Journal
+from bylaw.store.journal.records import rules_without_texts
+from bylaw.store.journal.sessions import SNAPSHOT_EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +55,7 @@ def _runtime(path: Path, stack: ExitStack) -> Runtime:
     anchor = stack.enter_context(Anchor(str(path.parent), str(path)))
     journal = stack.enter_context(Journal(str(path), anchor=anchor))
     rules = rule_set(rule(number, guard) for number, guard in enumerate(CHAT.guards, 1))
-    return Runtime(rules, rules_of(rules.books), journal)
+    return Runtime(rules, rules_without_texts(rules.books), journal)
 
 
 def _call(number: int, session: str = "default") -> tuple[Event, Event]:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 from table import Lap, Row, race
 
-from bylaw.dialects import toml_rules
-from bylaw.dialects.base import RuleFile
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
 from bylaw.engine.view import View
-from bylaw.expr.context_values import context_values
+from bylaw.expr.views import context_values
+from bylaw.languages import toml_rules
+from bylaw.languages.base import RuleFile
 from bylaw.model.decision import Decision
 from bylaw.model.event import Message, ToolAfter, ToolBefore, TurnStart
-from bylaw.model.facts import Facts, Party
+from bylaw.model.facts import Facts, Principal
 from bylaw.model.fold import fold, observe
 from bylaw.model.procedure import Book
 from bylaw.model.session import Session
@@ -57,8 +57,8 @@ OVER_THE_WINDOW = (
     "any(t.name == 'rm' and not t.success for t in context.history.tools)",
     "len([m for m in context.history.messages if m.role == 'tool']) > 150",
 )
-_FACTS = Facts(token_budget=100_000, context_window=200_000, user=Party(id="u1"))
-_SEVEN = Party(id="u7")
+_FACTS = Facts(token_budget=100_000, context_window=200_000, user=Principal(id="u1"))
+_SEVEN = Principal(id="u7")
 Peer: TypeAlias = "Callable[[dict[str, Any]], list[Any]]"
 _RULE = """\
 [rule]

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING
 from table import Row
 from watchfiles import watch
 
-from bylaw.hosts.bus.watcher.wake import DEBOUNCE_MS, STEP_MS, Wake
-from bylaw.hosts.bus.watcher.watcher import FileWatcher
-from bylaw.hosts.bus.watcher.window import QUIET_S
+from bylaw.hosts.bus.watcher.folder_watch import DEBOUNCE_MS, STEP_MS, FolderWatch
+from bylaw.hosts.bus.watcher.watcher import QUIET_S, FileWatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +104,7 @@ class _Ours:
         self._watcher = FileWatcher(str(top), [".git"], str(store))
         self._watcher.start()
         self._news: queue.SimpleQueue = queue.SimpleQueue()
-        self._wake = Wake(str(top), self._news.put)
+        self._wake = FolderWatch(str(top), self._news.put)
         self._told: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ending = False
         self._thread = threading.Thread(target=self._run)
@@ -113,7 +112,7 @@ class _Ours:
 
     def _run(self) -> None:
         while not self._ending:
-            if plan := self._watcher.take_plan():
+            if plan := self._watcher.pop_plan():
                 self._wake.watch(plan)
             try:
                 until = min(self._watcher.next_due() - time.monotonic(), 0.5)

@@ -10,10 +10,9 @@ from provoke import provoke
 from settings_page import settings_page
 from tables import PLACE, filled
 
-from bylaw.cli.frame import PROGRAM, bylaw
-from bylaw.cli.verbs import VERBS
-from bylaw.model.visible import clipped, visible
-from bylaw.tools.codes import all_codes
+from bylaw.cli.frame import COMMANDS, PROGRAM, bylaw
+from bylaw.model.display import clip_text, visible
+from bylaw.report.printers.formats import all_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +96,7 @@ def verbs_page() -> str:
     """The help of `bylaw` and of every verb, as the programs print it."""
     parts = [GENERATED, "# The command line", _fenced(_help(bylaw, None))]
     with bylaw.make_context(PROGRAM, [], resilient_parsing=True) as parent:
-        for name in VERBS:
+        for name in COMMANDS:
             parts += _verb(bylaw, parent, name)
     return "\n\n".join(parts) + "\n"
 
@@ -124,7 +123,7 @@ def _help(command: click.Command, parent: click.Context | None, name: str = PROG
 def _example(example: Example) -> list[str]:
     parts = [_fenced(_shown_example(example))]
     if example.facts != "{}":
-        parts += ["with the facts", _fenced(clipped(example.facts, MAX_EXAMPLE), "json")]
+        parts += ["with the facts", _fenced(clip_text(example.facts, MAX_EXAMPLE), "json")]
     return parts
 
 
@@ -137,7 +136,7 @@ def _shown_example(example: Example) -> str:
         return CHECKS[example.kind].format(example.text)
     if not example.text:
         return "(an empty text)"
-    lines = clipped(example.text, MAX_EXAMPLE).split("\n")
+    lines = clip_text(example.text, MAX_EXAMPLE).split("\n")
     return "\n".join(visible(line) for line in lines)
 
 

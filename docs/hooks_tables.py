@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from markdown_table import codes, table
 
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.model.vocabulary import DeliverAt, Moment
-from bylaw.runtime.effects import ABILITIES, CURSOR, NOTICE_AT, OPENCODE, Ask
+from bylaw.hosts.clients import load_adapter
+from bylaw.hosts.hooks.install.forms import CLIENTS
+from bylaw.model.vocabulary import DeliverAt, HookPoint
+from bylaw.runtime.effects import ABILITIES, CURSOR, NOTICE_AT, OPENCODE, AskSupport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bylaw.runtime.effects import ClientAbilities
 
-MOMENTS = [one for one in Moment if one is not Moment.OTHER]
+MOMENTS = [one for one in HookPoint if one is not HookPoint.OTHER]
 
 
 def clients() -> str:
@@ -66,17 +66,17 @@ def projects() -> str:
     """How each client says where its project lies."""
     rows = []
     for host, abilities in ABILITIES.items():
-        named = [f"`{adapter_named(host).project_variable}`", IN_PAYLOAD.get(host, "")]
+        named = [f"`{load_adapter(host).project_variable}`", IN_PAYLOAD.get(host, "")]
         said = ", else ".join(one for one in named if one.strip("`"))
         rows.append([abilities.title, said or "it does not say"])
     return table(["Client", "Says where its project lies"], rows)
 
 
-def event_names(host: str, moment: Moment) -> list[str]:
+def event_names(host: str, moment: HookPoint) -> list[str]:
     """The events of a client that mean this moment."""
-    if (host, moment) == (OPENCODE, Moment.SUBAGENT_STOP):
-        moment = Moment.STOP  # the same event, told apart by its session
-    return [name for name, one in adapter_named(host).moments.items() if one is moment]
+    if (host, moment) == (OPENCODE, HookPoint.SUBAGENT_STOP):
+        moment = HookPoint.STOP  # the same event, told apart by its session
+    return [name for name, one in load_adapter(host).moments.items() if one is moment]
 
 
 def or_if_there(names: Sequence[str]) -> str:
@@ -90,27 +90,27 @@ def _compared(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _asked(abilities: ClientAbilities) -> str:
-    return "yes" if abilities.ask is Ask.PERSON else "refused instead"
+    return "yes" if abilities.ask is AskSupport.PERSON else "refused instead"
 
 
-def _refused(moment: Moment, abilities: ClientAbilities) -> str:
+def _refused(moment: HookPoint, abilities: ClientAbilities) -> str:
     return "yes" if moment in abilities.denies else "no"
 
 
-def _held(moment: Moment, abilities: ClientAbilities) -> str:
-    if moment not in abilities.hears:
+def _held(moment: HookPoint, abilities: ClientAbilities) -> str:
+    if moment not in abilities.hook_events:
         return "not told of it"
     return "yes" if moment in abilities.denies else "told later"
 
 
 def _warned(abilities: ClientAbilities) -> str:
-    if Moment.BEFORE_TOOL in abilities.for_person:
+    if HookPoint.BEFORE_TOOL in abilities.for_person:
         return "person"
-    return "model" if Moment.BEFORE_TOOL in abilities.for_model else "model, later"
+    return "model" if HookPoint.BEFORE_TOOL in abilities.for_model else "model, later"
 
 
-def _told(moment: Moment, abilities: ClientAbilities) -> str:
-    if moment not in abilities.hears:
+def _told(moment: HookPoint, abilities: ClientAbilities) -> str:
+    if moment not in abilities.hook_events:
         return "not told of it"
     return "yes" if moment in abilities.for_model else "later"
 
@@ -121,11 +121,11 @@ def _shown(abilities: ClientAbilities) -> str:
 
 # What a rule may want of a client → what becomes of it there.
 EFFECTS: dict[str, Callable[[ClientAbilities], str]] = {
-    "refuse a prompt": partial(_refused, Moment.PROMPT),
-    "refuse a call": partial(_refused, Moment.BEFORE_TOOL),
+    "refuse a prompt": partial(_refused, HookPoint.PROMPT),
+    "refuse a call": partial(_refused, HookPoint.BEFORE_TOOL),
     "ask a person about a call": _asked,
-    "block a stop": partial(_held, Moment.STOP),
-    "block the stop of a subagent": partial(_held, Moment.SUBAGENT_STOP),
+    "block a stop": partial(_held, HookPoint.STOP),
+    "block the stop of a subagent": partial(_held, HookPoint.SUBAGENT_STOP),
     "warn before a call": _warned,
     **{f"text for the model: {one}": partial(_told, one) for one in MOMENTS},
     "text for the person": _shown,

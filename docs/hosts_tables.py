@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING
 from hooks_tables import EFFECTS, MOMENTS, event_names, or_if_there
 from markdown_table import codes, table
 
-from bylaw.hosts.hooks import adapters
-from bylaw.hosts.hooks.base import Call, Heard, Told
-from bylaw.hosts.hooks.canary.clients import TRIED
-from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.install.hook_switches import SWITCHES
+from bylaw.hosts import clients
+from bylaw.hosts.clients import TESTABLE
+from bylaw.hosts.clients.base import Call, HookEvent, HookReply
+from bylaw.hosts.hooks.install.config_file import SWITCHES
+from bylaw.hosts.hooks.install.forms import CLIENTS
 from bylaw.model.effects import SESSION_STEPS
-from bylaw.model.vocabulary import Kind, Moment, Op
+from bylaw.model.vocabulary import HookPoint, Kind, Op
 from bylaw.runtime import effects
 from bylaw.runtime.effects import ABILITIES, CARRIES_OUT, KINDS_AT, SENDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from bylaw.hosts.hooks.install.clients import Client
+    from bylaw.hosts.hooks.install.forms import Client
 
 REASON = "no shell here\n(rule no-shell, guard.chatmd:2)"
 TEXT = "Keep it short."
 ANSWERS = (
-    (Moment.BEFORE_TOOL, Told(refused=True, reason=REASON)),
-    (Moment.STOP, Told(refused=True, reason=REASON)),
-    (Moment.AFTER_TOOL, Told(for_model=(TEXT,))),
+    (HookPoint.BEFORE_TOOL, HookReply(refused=True, reason=REASON)),
+    (HookPoint.STOP, HookReply(refused=True, reason=REASON)),
+    (HookPoint.AFTER_TOOL, HookReply(for_model=(TEXT,))),
 )
 # How a client calls a tool of an MCP server.
 MCP = {
@@ -96,7 +96,7 @@ def _set_up(client: Client) -> Iterator[list[str]]:
         yield ["needs", f"Node {client.node} or newer"]
     tried = f"`bylaw doctor --canary {client.host}` starts it, and shows whether it obeys"
     alone = "by hand: its agent needs a service, so `--canary` cannot start it"
-    yield ["to try it", tried if client.host in TRIED else alone]
+    yield ["to try it", tried if client.host in TESTABLE else alone]
 
 
 def _of_user(client: Client) -> Iterator[str]:
@@ -142,12 +142,12 @@ def answers(host: str) -> str:
 
 
 def _answers(host: str) -> Iterator[str]:
-    adapter = adapters.adapter_named(host)
+    adapter = clients.load_adapter(host)
     for moment, told in ANSWERS:
         if told.refused and moment not in ABILITIES[host].denies:
             continue
         event = event_names(host, moment)[0]
-        output = adapter.answer(Heard(name=event, moment=moment, call=Call(tool="x")), told)
+        output = adapter.answer(HookEvent(name=event, moment=moment, call=Call(tool="x")), told)
         yield f"{event}, exit code {output.exit_code}"
         yield f"  {output.stdout.strip()}"
 
@@ -155,7 +155,7 @@ def _answers(host: str) -> Iterator[str]:
 def tools(host: str) -> str:
     """Our names for the tools of a client."""
     ours: dict[tuple[str, ...], list[str]] = {}
-    for name, sort in adapters.adapter_named(host).sorts.items():
+    for name, sort in clients.load_adapter(host).tool_kinds.items():
         ours.setdefault(sort.also, []).append(name)
     rows = [[codes(also), codes(names)] for also, names in ours.items()]
     return table(["Ours", "Its own"], [*rows, ["`mcp:SERVER/TOOL`", f"`{MCP[host]}`"]])

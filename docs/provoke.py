@@ -26,23 +26,18 @@ import provoke_policies
 import provoke_rules
 from msgspec.structs import replace
 
-from bylaw.cli.reading import read_source
-from bylaw.dialects.toml import load_toml
-from bylaw.dialects.yaml import load_yaml
+from bylaw.cli.terminal import read_source
 from bylaw.engine.index import RuleSet
 from bylaw.expr.expression import load_guard, warn_if_not_boolean
 from bylaw.expr.guard_environment import guard_environment
-from bylaw.expr.paths import (
-    Pattern,
-    check_resolvable,
-    check_same_variables,
-    parse_pattern,
-    pattern,
-)
 from bylaw.expr.template import TemplateNames, load_template
-from bylaw.hosts.in_process import Engine
+from bylaw.hosts.python import Engine
+from bylaw.languages.toml import load_toml
+from bylaw.languages.yaml import load_yaml
+from bylaw.model import diagnostic_text
 from bylaw.model.decision import Match, Need, NeedName, Needs
 from bylaw.model.diagnostic import Diagnostic
+from bylaw.model.display import visible
 from bylaw.model.effects import StateSet
 from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.event import SessionStart
@@ -50,21 +45,19 @@ from bylaw.model.facts import Facts, ScriptResult
 from bylaw.model.procedure import Book, Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Origin, PlanForm, Rule, Trigger
 from bylaw.model.source import SourceFile, Span
-from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Kind, Op
 from bylaw.model.wire import EventError, decode_event
-from bylaw.runtime.journal.errors import JournalError
-from bylaw.runtime.loading import load_paths, load_root
+from bylaw.paths import Pattern, check_resolvable, check_same_variables, parse_pattern, pattern
+from bylaw.report.check import check
+from bylaw.report.decide import EventDecider
+from bylaw.report.expression import evaluate_expression, guard_view
+from bylaw.report.policy_files import read_legacy
+from bylaw.report.suites.reader import read_page
+from bylaw.runtime.loader import load_paths, load_root
 from bylaw.runtime.policy_settings import LEGACY
-from bylaw.runtime.rehearsal import Rehearsal
-from bylaw.runtime.switches import read_switches
-from bylaw.tools.check import check
-from bylaw.tools.decide_events import EventDecider
-from bylaw.tools.expression_facts import guard_view
-from bylaw.tools.policies.legacy import read_legacy
-from bylaw.tools.printers import text
-from bylaw.tools.suites.reader import read_page
-from bylaw.tools.try_expression import try_expression
+from bylaw.runtime.submit import DryRun
+from bylaw.store.journal.errors import JournalError
+from bylaw.store.switches import read_switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,7 +95,7 @@ def provoke(example: Example) -> Answer:
 
 def _shown(found: Found) -> str:
     if isinstance(found, Diagnostic):
-        return text.render([found])
+        return diagnostic_text.render([found])
     return f"error[{found.code}]: {visible(found.message)}\n"
 
 
@@ -115,7 +108,7 @@ def _condition(example: Example) -> Sequence[Found]:
 
 
 def _expression(example: Example, dialect: str) -> Sequence[Found]:
-    trial = try_expression(example.text, dialect, SourceFile("facts.json", example.facts))
+    trial = evaluate_expression(example.text, dialect, SourceFile("facts.json", example.facts))
     failure = trial.answer.get("error", {"code": "load-"})
     if failure["code"].startswith("load-"):
         return trial.diagnostics
@@ -338,7 +331,7 @@ def _guard_error(
         digest="",
         groups=(Group("rules", 1, PROCEDURE, (rule,)),),
     )
-    rehearsal = Rehearsal(RuleSet([book]), {NeedName.SCRIPTS: _run_script})
+    rehearsal = DryRun(RuleSet([book]), {NeedName.SCRIPTS: _run_script})
     (line,) = rehearsal.submit(SessionStart()).decision.trace
     code, _, message = line.detail.removeprefix("step 1 failed: ").partition(": ")
     return [GuardError(code, message)]

@@ -6,12 +6,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.declarations import read_declarations
-from bylaw.dialects.chatmd.imports import expanded
-from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.dialects.chatmd.whole_messages import check_messages
+from bylaw.languages.chatmd.header import expand_imports, read_declarations
+from bylaw.languages.chatmd.parser import parse
+from bylaw.languages.chatmd.reader import check_messages
 from bylaw.model.source import SourceFile
-from bylaw.runtime.beside import Surroundings
+from bylaw.runtime.rule_files import SiblingFileReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +28,7 @@ def chatmd(example: Example) -> Sequence[Diagnostic]:
     document, found = parse(SourceFile(CHAT, example.text))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, EMPTY).touch()
-        placed, of_imports = expanded(document, Surroundings().of(f"{folder}/{CHAT}"))
+        placed, of_imports = expand_imports(document, SiblingFileReader().of(f"{folder}/{CHAT}"))
     return [*found, *of_imports, *read_declarations(placed)[1], *check_messages(placed)]
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects import chatmd
-from bylaw.dialects.base import RuleFile
 from bylaw.engine.index import RuleSet
+from bylaw.languages import chatmd
+from bylaw.languages.base import RuleFile
 from bylaw.model.errors import GuardError
 from bylaw.model.event import ToolBefore
 from bylaw.model.procedure import Book
 from bylaw.model.source import SourceFile
-from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.runtime.submit import DryRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bylaw.dialects.base import Loaded
+    from bylaw.languages.base import LoadResult
     from bylaw.model.codes import Example
     from bylaw.model.diagnostic import Diagnostic
 
 FILE = "main.chatmd"
 
 
-def _loaded(text: str) -> Loaded:
+def _loaded(text: str) -> LoadResult:
     return chatmd.load([RuleFile(SourceFile(FILE, text), "")])
 
 
@@ -37,7 +37,7 @@ def action(example: Example) -> Sequence[GuardError]:
     groups = _loaded(example.text).groups
     book = Book(dialect=chatmd.name, path=FILE, files=(FILE,), digest="", groups=groups)
     call = ToolBefore(tool="edit", args={"text": "x" * 10_000})
-    trace = Rehearsal(RuleSet([book]), {}).submit(call).decision.trace
+    trace = DryRun(RuleSet([book]), {}).submit(call).decision.trace
     _, code, message = trace[0].detail.split(": ", 2)
     return [GuardError(code, message)]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.context.arguments import bound
-from bylaw.dialects.context.calls import CallError, read_call
-from bylaw.dialects.context.problems import DocumentError
-from bylaw.dialects.context.reading import read_document
+from bylaw.languages.context.blocks import DocumentError
+from bylaw.languages.context.commands import CallError, bind_arguments, read_call
+from bylaw.languages.context.reader import read_document
 from bylaw.model.codes.context import INVALID_COMMAND
 from bylaw.model.errors import GuardError
 from bylaw.model.source import SourceFile
@@ -51,7 +50,7 @@ def call(example: Example) -> Sequence[GuardError]:
     try:
         called = read_call(example.text)
         assert called is not None
-        bound(called, command.what)
+        bind_arguments(called, command.what)
     except CallError as wrong:
         return [GuardError(INVALID_COMMAND.name, str(wrong))]
     return []

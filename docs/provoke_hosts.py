@@ -7,11 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from bylaw.model.source import SourceFile
-from bylaw.runtime.discovery import Found, Search, Why
+from bylaw.report.check import check_host
 from bylaw.runtime.effects import ABILITIES
-from bylaw.runtime.loading import load_read
-from bylaw.runtime.rule_texts import RuleText
-from bylaw.tools.host_check import check_host
+from bylaw.runtime.loader import load_texts
+from bylaw.runtime.rule_files import FoundRuleFile, RuleFileReason, RuleText, SearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,10 +29,10 @@ FILES = {
 def in_host(host: str, example: Example) -> Sequence[Diagnostic]:
     """What a client cannot do with a rule file."""
     path, dialect = next(FILES[one] for one in FILES if example.text.startswith(one))
-    found = Found(path, path, dialect, Why.GIVEN, path, "")
+    found = FoundRuleFile(path, path, dialect, RuleFileReason.GIVEN, path, "")
     text = RuleText(found, SourceFile(path, example.text))
     with TemporaryDirectory() as root:
-        return check_host(load_read(Search(root, (found,)), [text]), host)
+        return check_host(load_texts(SearchResult(root, (found,)), [text]), host)
 
 
 READERS: dict[str, Callable[[Example], Sequence[Diagnostic]]] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.install.entries import with_entries
+from bylaw.hosts.hooks.install.forms import CLIENTS
 from bylaw.model.source import SourceFile
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from contextlib import chdir, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.in_process import Engine
+from bylaw.hosts.python import Engine
 from bylaw.model.event import Prompt
-from bylaw.runtime.journal.errors import JournalError
-from bylaw.runtime.journal.store import Journal
+from bylaw.store.journal.errors import JournalError
+from bylaw.store.journal.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects import law as language
-from bylaw.dialects.base import RuleFile
-from bylaw.dialects.law.book_checks import duplicate_ids, unreached_rules
-from bylaw.dialects.law.reader import read_rules
 from bylaw.engine.index import RuleSet
+from bylaw.languages import law as language
+from bylaw.languages.base import RuleFile
+from bylaw.languages.law.book import duplicate_ids, unreached_rules
+from bylaw.languages.law.reader import read_rules
 from bylaw.model.errors import GuardError
 from bylaw.model.event import Bus
 from bylaw.model.facts import Approval, LawFacts
 from bylaw.model.procedure import Book
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import ApprovalState
-from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.runtime.submit import DryRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ def action(example: Example) -> Sequence[GuardError]:
     groups = language.load([RuleFile(SourceFile("rules.yaml", text), "")]).groups
     book = Book(dialect=language.name, path="rules.yaml", files=(), digest="", groups=groups)
     event = Bus(message=MESSAGE, facts=FACTS)
-    (line,) = Rehearsal(RuleSet([book])).submit(event).decision.trace[-1:]
+    (line,) = DryRun(RuleSet([book])).submit(event).decision.trace[-1:]
     _, code, message = line.detail.split(": ", 2)
     return [GuardError(code, message)]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bylaw.cli.frame import run
-from bylaw.hosts.in_process import Engine, load
-from bylaw.runtime.journal.errors import JournalError
-from bylaw.runtime.journal.reader import journal_path
+from bylaw.hosts.python import Engine, load
+from bylaw.runtime.journal_access import journal_path
+from bylaw.store.journal.errors import JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

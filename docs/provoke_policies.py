@@ -5,12 +5,12 @@ from __future__ import annotations
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bylaw.cli.policies_run import not_checked
-from bylaw.dialects import file_policies
-from bylaw.dialects.base import RuleFile
-from bylaw.hosts.worktree.running import run_policies
+from bylaw.cli.policies import not_checked_diagnostics
+from bylaw.languages import file_policies
+from bylaw.languages.base import RuleFile
 from bylaw.model.errors import BylawError
 from bylaw.model.source import SourceFile
+from bylaw.worktree.run import run_policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def policies_run(_example: Example) -> Sequence[Diagnostic]:
         try:
             run_policies(folder, None, print, trust=False)
         except BylawError as problem:
-            return not_checked(BylawError(str(problem).replace(folder, "/empty")))
+            return not_checked_diagnostics(BylawError(str(problem).replace(folder, "/empty")))
     return []
 
 

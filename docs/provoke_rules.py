@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bylaw.engine.index import RuleSet
-from bylaw.expr.lua_syntax import lua_module
+from bylaw.expr.lua import lua_module
 from bylaw.model.decision import NeedName
 from bylaw.model.errors import GuardError
 from bylaw.model.event import TurnStart
-from bylaw.runtime.loading import load_paths
-from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.runtime.loader import load_paths
 from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.submit import DryRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bylaw.model.codes import Example
     from bylaw.model.diagnostic import Diagnostic
-    from bylaw.runtime.loading import Library
+    from bylaw.runtime.loader import Library
     from bylaw.runtime.needs import Gatherers
 
 RULE = "a-rule.toml"
@@ -100,7 +100,7 @@ def script(example: Example) -> Sequence[GuardError]:
 
 def _detail(library: Library, gatherers: Gatherers) -> str:
     """What the record says of its one rule at the start of a turn."""
-    rehearsal = Rehearsal(RuleSet(library.in_force()), gatherers)
+    rehearsal = DryRun(RuleSet(library.in_force()), gatherers)
     (line,) = rehearsal.submit(TurnStart()).decision.trace
     return line.detail
 

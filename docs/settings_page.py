@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.configuration import CONFIGURATION
-from bylaw.runtime.settings import OF_TRUST, TABLES, as_json
-from bylaw.runtime.settings.tables import BookSettings, GeneralSettings
+from bylaw.runtime.root import CONFIGURATION
+from bylaw.runtime.settings import TABLES, TRUSTED_TABLES, BookSettings, GeneralSettings, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.runtime.settings.key import Key, Table
+    from bylaw.runtime.settings import Key, SettingsTable
 
 INTRODUCTION = f"""\
 All settings stand in `{CONFIGURATION}` at the root, or in `[tool.bylaw]` of `pyproject.toml`
@@ -25,7 +24,7 @@ Paths begin at the root and stay inside of it."""
 TRUST = f"""\
 Nothing in a repository starts a process, or loosens what is the default, before a person has
 trusted it: `bylaw trust` shows what is asked for, and remembers the answer outside of the
-repository. The tables {", ".join(f"`[{name}]`" for name in OF_TRUST)} belong to what is
+repository. The tables {", ".join(f"`[{name}]`" for name in TRUSTED_TABLES)} belong to what is
 trusted. Until then, and again after they have changed, the last column says what counts of them."""
 
 EXAMPLE = """\
@@ -66,7 +65,7 @@ def settings_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _section(heading: str, table: type[Table]) -> Iterator[str]:
+def _section(heading: str, table: type[SettingsTable]) -> Iterator[str]:
     yield f"## {heading}"
     yield str(table.__doc__)
     head = [

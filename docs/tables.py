@@ -15,24 +15,23 @@ import hooks_tables
 import hosts_tables
 from markdown_table import codes, table
 
-from bylaw.dialects.context.presets import PRESETS
 from bylaw.expr import condition_environment, guard_environment
-from bylaw.expr.context_catalogue import ATTRIBUTES
+from bylaw.expr.condition_environment import ATTRIBUTES
 from bylaw.expr.types import ANY
+from bylaw.languages.context.declarations import PRESETS
 from bylaw.model.effects import SESSION_STEPS, Step
 from bylaw.model.event import Common, Event
 from bylaw.model.procedure import GuardFault, StepFault
 from bylaw.model.vocabulary import Op
 from bylaw.runtime.effects import ABILITIES, BUS, CARRIES_OUT, CHAT, PYTHON, WORKTREE
-from bylaw.runtime.loading import load_paths
+from bylaw.runtime.loader import load_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from msgspec import Struct
 
-    from bylaw.expr.environment import Function, Parameter
-    from bylaw.expr.types import Type
+    from bylaw.expr.types import Function, Parameter, Type
 
 PLACE = re.compile(
     r"(?P<begin><!-- table: (?P<name>[a-z-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL

@@ -1,4 +1,4 @@
-"""The language of `tests/dialect` is installed for the tests and for what they start."""
+"""The language of `tests/lines_language` is installed for the tests and for what they start."""
 
 import os
 import signal
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.runtime import known_agents
+from bylaw.hosts.clients import caller
 
-DIALECT = str(Path(__file__).parent / "dialect")
+DIALECT = str(Path(__file__).parent / "lines_language")
 
 sys.path.insert(0, DIALECT)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [DIALECT, os.environ.get("PYTHONPATH")]))
@@ -22,7 +22,7 @@ os.environ["XDG_CACHE_HOME"] = "none"
 # Nor what a person trusted; a test that wants trust names its own folder.
 os.environ["XDG_STATE_HOME"] = "none"
 # What only a person may do is tested also when an agent runs the tests.
-for agent in known_agents.AGENTS:
+for agent in caller.AGENTS:
     for variable in agent.variables:
         os.environ.pop(variable, None)
 
@@ -31,7 +31,7 @@ for agent in known_agents.AGENTS:
 LONGEST = (
     "hosts/chat/test_chat_crash.py",
     "hosts/bus/test_injection.py",
-    "dialects/law/test_law_meaning_properties.py",
+    "languages/law/test_law_meaning_properties.py",
     "hosts/bus/test_orchestrators_killed.py",
     "hosts/hooks/test_hook_failures.py",
     "test_spec.py",
@@ -60,5 +60,5 @@ def a_person(tmp_path_factory, monkeypatch):
     """A person is at work, who has a folder for what is remembered."""
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("XDG_STATE_HOME", str(folder))
-    monkeypatch.setattr(known_agents, "ancestors", lambda: ())
+    monkeypatch.setattr(caller, "ancestors", lambda: ())
     return folder

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from bylaw.tools.suites.runner import UPDATE_VARIABLE
+from bylaw.report.suites.runner import UPDATE_VARIABLE
 
 EXPECTED = Path(__file__).parent / "data" / "demo-closing.txt"
 _DIFFERING = [

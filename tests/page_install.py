@@ -1,7 +1,7 @@
 """What pages about hooks see of a machine: one interpreter, no clients, and a home without files."""
 
-from bylaw.hosts.hooks.install import interpreter, looking
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install import detect, forms
+from bylaw.hosts.hooks.install.forms import CLIENTS
 
 PYTHON = "/opt/bylaw/bin/python"
 
@@ -18,7 +18,7 @@ def use_machine(monkeypatch, home):
     for client in CLIENTS.values():
         for variable, _ in client.places.variables:
             monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(interpreter, "sys", Machine)
-    monkeypatch.setattr(looking, "which", lambda _: None)
+    monkeypatch.setattr(forms, "sys", Machine)
+    monkeypatch.setattr(detect, "which", lambda _: None)
     for verb in ("install", "init"):
-        monkeypatch.setattr(f"bylaw.cli.{verb}.refuse_interpreter", lambda _: None)
+        monkeypatch.setattr(f"bylaw.cli.{verb}.check_interpreter", lambda _: None)

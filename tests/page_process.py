@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bylaw.tools.suites.commands import FROM_FILE, GIT
+from bylaw.report.suites.reader import FROM_FILE, GIT
 from page_git import run_git
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 
 import bylaw
-from bylaw.runtime.journal.store import Journal
+from bylaw.store.journal.journal import Journal
 
 BEGIN = 1_785_232_800_000
 STEP = 1_000

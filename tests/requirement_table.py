@@ -8,11 +8,11 @@ import re
 import sys
 from pathlib import Path
 
-from bylaw.dialects import BUILT_IN
+from bylaw.languages import BUILT_IN
+from bylaw.model import diagnostic_text
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile
-from bylaw.tools.printers import text
-from bylaw.tools.suites.reader import read_page
+from bylaw.report.suites.reader import read_page
 
 # A language that is built in has landed: each of its ids needs a case from then on.
 PREFIXES = {"chatmd": "CM", "toml": "TR", "context": "AC", "law": "LD", "policies": "DW"}
@@ -80,7 +80,7 @@ def main(arguments):
     try:
         rows = table(known_ids(), read_spec())
     except LoadError as refused:
-        sys.stdout.write(text.render(refused.diagnostics))
+        sys.stdout.write(diagnostic_text.render(refused.diagnostics))
         return 1
     lines = [*(full(rows) if "--full" in arguments else ()), *summary(rows, LANDED)]
     lines += [f"{id_} is named by no case" for id_ in missing(rows, LANDED)]

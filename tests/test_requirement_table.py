@@ -6,7 +6,7 @@ from collections import Counter
 
 import requirement_table
 from bylaw.model.source import SourceFile
-from bylaw.tools.suites.reader import read_page
+from bylaw.report.suites.reader import read_page
 from requirement_table import ROOT, full, known_ids, missing, prefix, read_spec, summary, table
 
 RUN = "\n```run\n$ bylaw --version\n[exit 0]\n```\n"

@@ -5,19 +5,18 @@ from pathlib import Path
 
 import pytest
 
+import bylaw.cli.policies
+
 # Whatever asks for the time must be there.
-import bylaw.cli.policies_clear
-import bylaw.cli.policies_run
-import bylaw.cli.policies_status
-import bylaw.hosts.bus.opening  # noqa: F401
+import bylaw.cli.policies_queue
+import bylaw.hosts.bus.orchestrator  # noqa: F401
 from bylaw.cli import main
+from bylaw.model import diagnostic_text
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile
-from bylaw.tools.printers import text
-from bylaw.tools.suites.outcome import updated
-from bylaw.tools.suites.reader import read_page
-from bylaw.tools.suites.rule_files import installed_decider
-from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case
+from bylaw.report.suites.compare import update_page
+from bylaw.report.suites.reader import read_page
+from bylaw.report.suites.runner import UPDATE_VARIABLE, installed_decider, run_case
 from page_install import use_machine
 from page_process import run_process
 from recording import BEGIN, recorder, stop_clock, use_utc
@@ -58,7 +57,7 @@ def test_page_is_well_formed(path):
     try:
         load(path)
     except LoadError as refused:
-        pytest.fail(text.render(refused.diagnostics), pytrace=False)
+        pytest.fail(diagnostic_text.render(refused.diagnostics), pytrace=False)
 
 
 @pytest.mark.usefixtures("a_person")
@@ -81,7 +80,7 @@ def test_case(path, title, tmp_path, tmp_path_factory, monkeypatch):
     )
     wrong = [outcome for outcome in outcomes if outcome.failure]
     if os.environ.get(UPDATE_VARIABLE):
-        path.write_text(updated(page.source, outcomes), encoding="utf-8", newline="")
+        path.write_text(update_page(page.source, outcomes), encoding="utf-8", newline="")
         wrong = [outcome for outcome in wrong if outcome.edit is None]
     if wrong:
         told = "\n\n".join(described(page.source, outcome) for outcome in wrong)

@@ -12,7 +12,6 @@ from bylaw.version import __version__
 
 TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
-    from bylaw.hosts.in_process import Engine, load
     from bylaw.hosts.policy_functions import (
         load_policies,
         match_pattern,
@@ -20,14 +19,16 @@ if TYPE_CHECKING:
         resolve_pattern,
         validate_pattern,
     )
+    from bylaw.hosts.python import Engine, load
     from bylaw.model.decision import Decision
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.errors import BylawError, LoadError, PatternError, PolicyError, RuleError
     from bylaw.model.event import Event
     from bylaw.model.session import Session
-    from bylaw.model.verdict import Verdict
+    from bylaw.model.vocabulary import Verdict
     from bylaw.model.wire import EventError
-    from bylaw.runtime.loading import Library
+    from bylaw.runtime.loader import Library
+
 
 __all__ = [
     "BylawError",
@@ -56,17 +57,17 @@ _HOMES = {
     "BylawError": "bylaw.model.errors",
     "Decision": "bylaw.model.decision",
     "Diagnostic": "bylaw.model.diagnostic",
-    "Engine": "bylaw.hosts.in_process",
+    "Engine": "bylaw.hosts.python",
     "Event": "bylaw.model.event",
     "EventError": "bylaw.model.wire",
-    "Library": "bylaw.runtime.loading",
+    "Library": "bylaw.runtime.loader",
     "LoadError": "bylaw.model.errors",
     "PatternError": "bylaw.model.errors",
     "PolicyError": "bylaw.model.errors",
     "RuleError": "bylaw.model.errors",
     "Session": "bylaw.model.session",
-    "Verdict": "bylaw.model.verdict",
-    "load": "bylaw.hosts.in_process",
+    "Verdict": "bylaw.model.vocabulary",
+    "load": "bylaw.hosts.python",
     "load_policies": "bylaw.hosts.policy_functions",
     "match_pattern": "bylaw.hosts.policy_functions",
     "pattern_to_regex": "bylaw.hosts.policy_functions",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bylaw.cli import main
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.forms import CLIENTS
 
 # Where the configuration of each client lies, as its makers say.
 PROJECT = {

@@ -3,17 +3,17 @@
 import resource
 import sys
 
-from bylaw.cli.reading import read_source
+from bylaw.cli.terminal import read_source
+from bylaw.model.diagnostic_text import render
 from bylaw.model.errors import LoadError
 from bylaw.model.source import Span
 from bylaw.model.wire import EventError, decode_event
-from bylaw.tools.printers.text import render
 
 MEMORY = 512 * 1024 * 1024
 
 
 def yaml(source):
-    from bylaw.dialects.yaml import load_yaml  # noqa: PLC0415 - each parser alone
+    from bylaw.languages.yaml import load_yaml  # noqa: PLC0415 - each parser alone
 
     load_yaml(source).to_python()
 
@@ -31,7 +31,7 @@ def events(source):
 
 
 def page(source):
-    from bylaw.tools.suites.reader import read_page  # noqa: PLC0415 - same
+    from bylaw.report.suites.reader import read_page  # noqa: PLC0415 - same
 
     read_page(source)
 

@@ -12,9 +12,9 @@ QUESTION = "[y/N] "
 UNASKED = """
 import sys
 from bylaw.cli import main
-from bylaw.runtime import known_agents
+from bylaw.hosts.clients import caller
 
-known_agents.ancestors = lambda: ()
+caller.ancestors = lambda: ()
 sys.exit(main())
 """
 PERSON = [sys.executable, "-c", UNASKED]

@@ -4,11 +4,11 @@ import subprocess
 
 from on_terminal import BYLAW
 
-from bylaw.dialects.file_policies.trigger_hash import trigger_hash
-from bylaw.hosts.worktree.queue.entry_file import ActionResult
-from bylaw.hosts.worktree.queue.queue import Queue
+from bylaw.languages.file_policies.evaluation import trigger_hash
 from bylaw.model.effects import EntryWrite
 from bylaw.model.vocabulary import EntryStatus
+from bylaw.worktree.entry import ActionResult
+from bylaw.worktree.queue import Queue
 
 FOLDER = ".deepwork/policies"
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")

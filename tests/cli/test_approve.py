@@ -10,12 +10,12 @@ from contextlib import closing
 import pytest
 from on_terminal import BYLAW, QUESTION, call, on_terminal
 
-from bylaw.hosts.bus.approvals.matters import Matters
-from bylaw.hosts.bus.approvals.opinions import Approvals
-from bylaw.hosts.bus.in_force import InForce
-from bylaw.hosts.bus.ledger.ledger import Ledger, MessageState
-from bylaw.hosts.bus.messages.message_file import digest_of
-from bylaw.runtime.known_agents import AGENTS
+from bylaw.hosts.bus.active_rules import ActiveRules
+from bylaw.hosts.bus.approval_subject import ApprovalSubjects
+from bylaw.hosts.bus.ledger import Ledger, MessageState
+from bylaw.hosts.bus.message_file import digest_of
+from bylaw.hosts.bus.statements import Approvals
+from bylaw.hosts.clients.caller import AGENTS
 from other_user import as_somebody_else
 from own_session import SHELL, Terminal
 
@@ -343,11 +343,11 @@ class TestWhatIsMeant:
         assert sorted(root.rglob("*")) == before
 
     def test_who_only_looks_need_not_be_able_to_write(self, root, tmp_path):
-        matters = Matters(str(root), InForce(str(root), trusted_once=False))
+        matters = ApprovalSubjects(str(root), ActiveRules(str(root), trusted_once=False))
         for folder in (root / "runtime/bus", root / "runtime/bus/input"):
             folder.chmod(0o555)
         with as_somebody_else(tmp_path):
-            assert matters.matter(ID).digest == digest_of(MESSAGE)
+            assert matters.find(ID).digest == digest_of(MESSAGE)
 
     def test_two_different_messages_with_one_id(self, root):
         put(root, {**MESSAGE, "run": ["npm run evil"]}, "b.json")

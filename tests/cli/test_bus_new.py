@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from on_terminal import BYLAW
 
-from bylaw.dialects.law.messages import is_message_id, judge_message
-from bylaw.hosts.bus.ledger.ledger import Ledger
-from bylaw.hosts.bus.messages.folders import BusFolders
-from bylaw.hosts.bus.messages.message_file import Ready, look
-from bylaw.hosts.bus.new_message import NewMessages, Wish, word_of
+from bylaw.hosts.bus.folders import BusFolders
+from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.message_file import ReadyFile, read_message_file
+from bylaw.hosts.bus.new_message import MessageOptions, NewMessages, id_word
+from bylaw.languages.law.messages import check_message, is_message_id
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
-from bylaw.runtime import clock
+from bylaw.store import system
 
 BUS = "runtime/bus"
 HOSTILE = "\x1b[2J {{msg_id}} $(id) `id`; ../../x | \u202e\n'\" &&"
@@ -59,12 +59,12 @@ def made(root, *words):
     path = root / done.stdout.rstrip("\n")
     message = json.loads(path.read_text())
     assert path == root / BUS / "input" / f"{message['msg_id']}.json"
-    assert not judge_message(message, LawFacts(phase=2)).refused
+    assert not check_message(message, LawFacts(phase=2)).refused
     return message
 
 
 def wish(title="Hello", by="cursor", notes="", slug=""):
-    return Wish(
+    return MessageOptions(
         title=title, category="A", command_type=None, paths=(), run=(), notes=notes, origin="",
         by=by, approval_by=(), requires_approval=False, slug=slug, phase=None,
     )  # fmt: skip
@@ -74,7 +74,7 @@ class TestMessage:
     def test_the_least(self, root):
         message = made(root, "--title", "Fix the lint errors", "--category", "A")
         user = pwd.getpwuid(os.getuid()).pw_name
-        assert message.pop("msg_id").endswith(f"_{word_of(user)}_fix-the-lint-errors")
+        assert message.pop("msg_id").endswith(f"_{id_word(user)}_fix-the-lint-errors")
         assert message == {
             "msg_type": "command",
             "command_type": "task",
@@ -282,7 +282,7 @@ class TestMistakes:
 class TestIds:
     @pytest.fixture(autouse=True)
     def _one_moment(self, monkeypatch):
-        monkeypatch.setattr(clock, "time_ns", lambda: 1_705_406_400 * 10**9)
+        monkeypatch.setattr(system, "time_ns", lambda: 1_705_406_400 * 10**9)
 
     def test_several_in_one_second(self, root):
         messages = NewMessages(str(root))
@@ -351,13 +351,13 @@ def test_whatever_is_said_the_bus_reads_it_back(tmp_path_factory, title, by, not
     folder = tmp_path_factory.mktemp("root")
     (folder / "SHARED_CONTEXT.md").write_text("Active Phase: 2\n")
     messages = NewMessages(str(folder))
-    draft = messages.draft(wish(title, by if word_of(by) else "me", notes))
+    draft = messages.draft(wish(title, by if id_word(by) else "me", notes))
     assert draft.problems == ()
     _, path = messages.put(draft)
     time.sleep(0.12)
     with BusFolders(str(folder), BUS) as bus:
-        looked = look(bus, path.rpartition("/")[2], lambda _: True)
-    assert isinstance(looked, Ready)
+        looked = read_message_file(bus, path.rpartition("/")[2], lambda _: True)
+    assert isinstance(looked, ReadyFile)
     assert looked.file.message == draft.message
 
 

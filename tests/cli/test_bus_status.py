@@ -12,13 +12,12 @@ from contextlib import closing, contextmanager
 import pytest
 from on_terminal import BYLAW
 
-from bylaw.hosts.bus.ledger.ledger import Ledger, MessageState
-from bylaw.hosts.bus.messages.claims import claim, stamp_of
-from bylaw.hosts.bus.messages.evidence import write_evidence
-from bylaw.hosts.bus.messages.folders import BusFolders
-from bylaw.hosts.bus.messages.message_file import digest_of
-from bylaw.model.visible import visible, width
-from bylaw.runtime.owner import this_process
+from bylaw.hosts.bus.evidence import write_evidence
+from bylaw.hosts.bus.folders import BusFolders
+from bylaw.hosts.bus.ledger import Ledger, MessageState
+from bylaw.hosts.bus.message_file import claim, digest_of, stamp_of
+from bylaw.model.display import visible, width
+from bylaw.store.system import own_process_name
 from own_session import Terminal
 
 ID = "20240116_120000_cursor_fix-lint"
@@ -97,7 +96,7 @@ def begin(root, msg_id=ID, *, message=MESSAGE, file="", owner="", at=1_700_000_0
             digest=digest_of(message),
             file=file or f"{msg_id}.json",
             claim="c",
-            owner=owner or this_process(),
+            owner=owner or own_process_name(),
             after_seq=0,
             at=at,
         )
@@ -395,7 +394,7 @@ class TestRunning:
 
     def test_a_dead_one(self, root):
         code = (
-            "import sys; from pathlib import Path; from bylaw.hosts.bus.messages.moving import owner_tag;"
+            "import sys; from pathlib import Path; from bylaw.hosts.bus.folders import owner_tag;"
             "p = Path(sys.argv[1]); p.rename(p.parents[1] / 'processing' / "
             "f'{p.name}.{owner_tag()}_0123456789abcdef')"
         )
@@ -410,7 +409,7 @@ class TestRunning:
         assert (one["pid"], one["dead"]) == (12, True)
 
     def test_one_in_another_space(self, root):
-        boot = this_process().split("/")[0]
+        boot = own_process_name().split("/")[0]
         begin(root, owner=f"{boot}/somewhere/12/34")
         assert data(root)["running"][0]["dead"] is None
         assert "on another system" in table(root)

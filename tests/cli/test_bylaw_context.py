@@ -1,4 +1,4 @@
-"""`bylaw context` as a program: what it prints, what it writes, a terminal, a pipe."""
+"""`bylaw model_text` as a program: what it prints, what it writes, a terminal, a pipe."""
 
 import json
 import os
@@ -13,8 +13,8 @@ import time
 import pytest
 
 import bylaw
-from bylaw.runtime.reading import MAX_INPUT_BYTES
-from bylaw.tools.context.documents import read_given
+from bylaw.report.context import read_context_files
+from bylaw.store.files import MAX_INPUT_BYTES
 from contract_texts import DOC, REVIEW
 
 BYLAW = [sys.executable, "-m", "bylaw", "context"]
@@ -264,7 +264,7 @@ def test_a_message_that_fails_is_told_and_nothing_else(folder):
 
 def test_the_state_of_a_recorded_session(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    book = read_given(["doc.md"]).book.book
+    book = read_context_files(["doc.md"]).book.book
     with bylaw.Engine([book], journal="j.db") as engine:
         for text in ("/guard()", "/setmode(research)", "/guard()"):
             engine.submit({"kind": "prompt", "session": "chat:a.chatmd", "text": text})

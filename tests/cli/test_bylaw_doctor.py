@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from on_terminal import PERSON, call
 
-from bylaw.runtime.known_agents import AGENTS
+from bylaw.hosts.clients.caller import AGENTS
 from own_session import SHELL, Terminal
 
 TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from on_terminal import BYLAW, PERSON, call, on_terminal
 
-from bylaw.runtime.known_agents import AGENTS
+from bylaw.hosts.clients.caller import AGENTS
 
 RUNS = "on agent.stop run make test\n"
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from on_terminal import BYLAW, call, on_terminal
 
-from bylaw.hosts.laying_out import LAW_STARTER, lay_out, starter, starter_files
+from bylaw.hosts.starter import LAW_STARTER, read_starter, starter_files, write_starter_files
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "law"
-LAWS = dict(starter(LAW_STARTER))
+LAWS = dict(read_starter(LAW_STARTER))
 
 
 def laid_out(folder):
@@ -28,7 +28,7 @@ def init(folder, *words):
 
 
 def test_the_example_shows_what_is_laid_out():
-    """To mend it: `cp -r src/bylaw/hosts/bus/starter/. examples/law/`."""
+    """To mend it: `cp -r src/bylaw/hosts/bus/read_starter/. examples/law/`."""
     shown = laid_out(EXAMPLE)
     del shown["README.md"]
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_written_is_told(tmp_path):
     laws = starter_files(str(tmp_path), LAW_STARTER)
 
     with as_somebody_else(tmp_path), pytest.raises(BylawError, match="permission denied"):
-        lay_out(str(tmp_path), laws)
+        write_starter_files(str(tmp_path), laws)
 
 
 def test_what_came_meanwhile_is_kept(tmp_path):
@@ -178,7 +178,7 @@ def test_what_came_meanwhile_is_kept(tmp_path):
     with pytest.raises(
         BylawError, match=r"`bylaw\.toml`: another process has just created a file there"
     ):
-        lay_out(str(tmp_path), laws)
+        write_starter_files(str(tmp_path), laws)
     assert (tmp_path / "bylaw.toml").read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"SHARED_CONTEXT.md", "bylaw.toml"}
 

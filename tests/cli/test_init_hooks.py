@@ -6,18 +6,18 @@ import pytest
 from installing import commands, everything, make_desk
 from on_terminal import on_terminal
 
-from bylaw.hosts.hooks.install import looking
-from bylaw.hosts.laying_out import HOOKS, starter
+from bylaw.hosts.hooks.install import detect
+from bylaw.hosts.starter import HOOKS, read_starter
 
 pytestmark = pytest.mark.usefixtures("a_person")
-RULES = dict(starter(HOOKS))
+RULES = dict(read_starter(HOOKS))
 
 
 @pytest.fixture
 def desk(tmp_path, capsys, monkeypatch):
     # That the interpreter starts is tried in test_install, which programs are there is said here.
-    monkeypatch.setattr("bylaw.cli.init.refuse_interpreter", lambda _: None)
-    monkeypatch.setattr(looking, "which", lambda _: None)
+    monkeypatch.setattr("bylaw.cli.init.check_interpreter", lambda _: None)
+    monkeypatch.setattr(detect, "which", lambda _: None)
     return make_desk(tmp_path, capsys, monkeypatch)
 
 
@@ -52,7 +52,7 @@ def test_hooks_of_a_client_that_left_files(desk):
 
 
 def test_a_program_on_the_search_path_is_enough(desk, monkeypatch):
-    monkeypatch.setattr(looking, "which", {"codex": "/usr/bin/codex"}.get)
+    monkeypatch.setattr(detect, "which", {"codex": "/usr/bin/codex"}.get)
     desk.yes("init")
 
     assert desk.file("codex").exists()
@@ -60,8 +60,8 @@ def test_a_program_on_the_search_path_is_enough(desk, monkeypatch):
 
 def test_no_event_is_judged_twice(desk, monkeypatch):
     """Neither by hooks of the user and of the project, nor by those of another client."""
-    monkeypatch.setattr(looking, "which", {"copilot": "x", "claude": "x", "qwen": "x"}.get)
-    monkeypatch.setattr("bylaw.cli.install.refuse_interpreter", lambda _: None)
+    monkeypatch.setattr(detect, "which", {"copilot": "x", "claude": "x", "qwen": "x"}.get)
+    monkeypatch.setattr("bylaw.cli.install.check_interpreter", lambda _: None)
     desk.yes("install", "qwen", "--user")
     shown = desk.yes("init")
 
@@ -73,7 +73,7 @@ def test_no_event_is_judged_twice(desk, monkeypatch):
 
 def test_cursor_has_hooks_of_its_own(desk, monkeypatch):
     """It runs those for Claude Code only if a person lets it."""
-    monkeypatch.setattr(looking, "which", {"cursor": "x", "claude": "x"}.get)
+    monkeypatch.setattr(detect, "which", {"cursor": "x", "claude": "x"}.get)
     shown = desk.yes("init")
 
     assert desk.file("cursor").exists()

@@ -11,8 +11,8 @@ import pytest
 from installing import PROJECT, USER, commands, everything, make_desk, named_folders
 from on_terminal import PERSON, on_terminal
 
-from bylaw.hosts.hooks.install import interpreter
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install import forms
+from bylaw.hosts.hooks.install.forms import CLIENTS
 from other_user import as_somebody_else
 
 pytestmark = pytest.mark.usefixtures("a_person")
@@ -23,7 +23,7 @@ every_scope = pytest.mark.parametrize("scope", ["project", "user"])
 @pytest.fixture
 def desk(tmp_path, capsys, monkeypatch):
     # That it starts is tried once, see below.
-    monkeypatch.setattr("bylaw.cli.install.refuse_interpreter", lambda _: None)
+    monkeypatch.setattr("bylaw.cli.install.check_interpreter", lambda _: None)
     return make_desk(tmp_path, capsys, monkeypatch)
 
 
@@ -87,10 +87,10 @@ def test_what_a_person_adds_stays(desk, host):
 @every_client
 def test_another_interpreter_takes_the_place_of_the_first(desk, host, monkeypatch):
     file = desk.write(host, '{"mine": 1}')
-    monkeypatch.setattr(interpreter.sys, "executable", "/opt/first/bin/python")
+    monkeypatch.setattr(forms.sys, "executable", "/opt/first/bin/python")
     desk.yes("install", host)
     first = file.read_text()
-    monkeypatch.setattr(interpreter.sys, "executable", "/opt/second/bin/python")
+    monkeypatch.setattr(forms.sys, "executable", "/opt/second/bin/python")
     desk.yes("install", host)
 
     assert file.read_text() == first.replace("/opt/first/", "/opt/second/")
@@ -106,7 +106,7 @@ def test_an_agent_may_not_take_hooks_out(desk, monkeypatch):
 
     assert desk.bylaw("uninstall", "claude", "--yes") == 1
     assert "needs a person" in desk.err
-    monkeypatch.setattr(interpreter.sys, "executable", "/opt/other/bin/python")
+    monkeypatch.setattr(forms.sys, "executable", "/opt/other/bin/python")
     assert desk.bylaw("install", "claude", "--yes") == 1
     assert file.read_bytes() == installed
 
@@ -308,11 +308,11 @@ def test_the_command_survives_an_interpreter_with_an_odd_path(tmp_path, a_person
 
 def test_an_interpreter_that_finds_no_bylaw_is_refused(tmp_path, capsys, monkeypatch):
     desk = make_desk(tmp_path, capsys, monkeypatch)
-    monkeypatch.setattr(interpreter.sys, "executable", "/bin/false")
+    monkeypatch.setattr(forms.sys, "executable", "/bin/false")
 
     assert desk.bylaw("install", "claude", "--yes") == 1
     assert "install Bylaw in an environment of its own" in desk.err
     assert not desk.file("claude").exists()
-    monkeypatch.setattr(interpreter.sys, "executable", "/opt/$HOME/python")
+    monkeypatch.setattr(forms.sys, "executable", "/opt/$HOME/python")
     assert desk.bylaw("install", "claude", "--yes") == 1
     assert "not a path that clients can start" in desk.err

@@ -53,7 +53,7 @@ def test_version_imports_nothing_heavy():
 
     assert loaded & {"click", "re", "msgspec", "json", "typing", "dataclasses", "enum"} == set()
     assert {name for name in loaded if name.startswith("bylaw")} == {
-        "bylaw", "bylaw.version", "bylaw.cli", "bylaw.cli.failure",
+        "bylaw", "bylaw.version", "bylaw.cli", "bylaw.cli.errors",
     }  # fmt: skip
 
 
@@ -108,13 +108,13 @@ def with_verb(tmp_path):
     """Run the program with one more line in the table of verbs, for a module of the test."""
 
     def call(body, *words, code=None, **more):
-        head = "import click, os, sys, time\nfrom bylaw.cli.output import emit, write\n"
+        head = "import click, os, sys, time\nfrom bylaw.cli.terminal import emit, write\n"
         wrapper = "@click.command()\n@click.argument('words', nargs=-1)\ndef command(words):\n"
         (tmp_path / "trial.py").write_text(head + wrapper + f"    {body}\n")
         start = (
-            "import sys\nfrom bylaw.cli import main\nfrom bylaw.cli.verbs import VERBS, Verb\n"
+            "import sys\nfrom bylaw.cli import main\nfrom bylaw.cli.frame import COMMANDS, CommandEntry\n"
             f"sys.path.insert(0, {str(tmp_path)!r})\nsys.argv[0] = 'bylaw'\n"
-            "VERBS['trial'] = Verb('trial', 'A verb of a test.')\nsys.exit(main())\n"
+            "COMMANDS['trial'] = CommandEntry('trial', 'A verb of a test.')\nsys.exit(main())\n"
         )
         (tmp_path / "start.py").write_text(start)
         command = [sys.executable, tmp_path / "start.py", "trial"]
@@ -146,8 +146,8 @@ def test_a_bug_of_ours_exits_3_with_a_report_to_paste(with_verb):
 
 def test_a_verb_whose_module_is_broken_is_a_bug_too():
     code = (
-        "import sys; from bylaw.cli import main; from bylaw.cli.verbs import VERBS, Verb\n"
-        "VERBS['gone'] = Verb('bylaw.cli.no_such_module', 'x'); sys.argv = ['bylaw', 'gone']\n"
+        "import sys; from bylaw.cli import main; from bylaw.cli.frame import COMMANDS, CommandEntry\n"
+        "COMMANDS['gone'] = CommandEntry('bylaw.cli.no_such_module', 'x'); sys.argv = ['bylaw', 'gone']\n"
         "sys.exit(main())"
     )
 
@@ -162,7 +162,9 @@ def test_endless_recursion_gives_a_short_report(with_verb):
 
 
 def test_a_mistake_in_what_was_given_exits_1_with_the_diagnostic(with_verb):
-    done = with_verb("from bylaw.cli.reading import read_source\n    read_source(words[0])", "nope")
+    done = with_verb(
+        "from bylaw.cli.terminal import read_source\n    read_source(words[0])", "nope"
+    )
 
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.decode() == (

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from installing import make_desk
 
-from bylaw.hosts.hooks.install import interpreter
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install import forms
+from bylaw.hosts.hooks.install.forms import CLIENTS
 
 pytestmark = pytest.mark.usefixtures("a_person")
 every_client = pytest.mark.parametrize("host", CLIENTS)
@@ -24,9 +24,9 @@ STOP = {
 
 @pytest.fixture
 def desk(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("bylaw.cli.install.refuse_interpreter", lambda _: None)
-    monkeypatch.setattr("bylaw.cli.init.refuse_interpreter", lambda _: None)
-    monkeypatch.setattr(interpreter.sys, "executable", PYTHON)
+    monkeypatch.setattr("bylaw.cli.install.check_interpreter", lambda _: None)
+    monkeypatch.setattr("bylaw.cli.init.check_interpreter", lambda _: None)
+    monkeypatch.setattr(forms.sys, "executable", PYTHON)
     return make_desk(tmp_path, capsys, monkeypatch)
 
 
@@ -160,13 +160,13 @@ def test_a_whole_set_that_nobody_has_installed_stays(desk, host):
 @every_client
 def test_what_stays_after_all_ours_are_gone_stays_for_good(desk, host):
     """The whole set of another interpreter is a person's own if it was there before ours."""
-    desk.monkeypatch.setattr(interpreter.sys, "executable", OTHER)
+    desk.monkeypatch.setattr(forms.sys, "executable", OTHER)
     desk.write(host, "{}", "user")
     desk.yes("install", host, "--user")
     before = desk.file(host, "user").read_text()
     file = desk.write(host, before)
     desk.yes("install", host)  # it is told that they are not ours
-    desk.monkeypatch.setattr(interpreter.sys, "executable", PYTHON)
+    desk.monkeypatch.setattr(forms.sys, "executable", PYTHON)
     assert desk.yes("install", host).count("decided twice") >= len(wanted(host))
     for _ in range(3):
         desk.yes("uninstall", host)
@@ -180,7 +180,7 @@ def test_another_interpreter_replaces_ours_and_not_theirs(desk, host, own):
     before = text_with(list_, value)
     file = desk.write(host, before)
     desk.yes("install", host)
-    desk.monkeypatch.setattr(interpreter.sys, "executable", OTHER)
+    desk.monkeypatch.setattr(forms.sys, "executable", OTHER)
     desk.yes("install", host)
 
     assert listed(file, list_) == [value, wanted(host, OTHER)[list_]]

@@ -5,13 +5,13 @@ import json
 import pytest
 from policy_repository import Repository
 
-from bylaw.dialects.file_policies.correspondence import find
-from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
-from bylaw.dialects.file_policies.written import Mode, WrittenPolicy
+from bylaw.languages.file_policies.evaluation import content_digest, trigger_hash
+from bylaw.languages.file_policies.syntax import Mode, PolicySyntax
+from bylaw.languages.file_policies.triggers import find_match
 from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
 from bylaw.model.vocabulary import EntryStatus, FileStatus
-from bylaw.tools.policies.explaining import Explaining, Says
-from bylaw.tools.policies.known import KnownPolicy
+from bylaw.report.policies import PolicyExplainer, PolicyStatus
+from bylaw.worktree.run import PolicyEntry
 
 POLICIES = {
     "docs": "pair:\n  trigger: api/{path}.py\n  expects: [docs/api/*.md]",
@@ -167,26 +167,26 @@ class TestText:
 class TestEntries:
     """What was answered is not asked again, until the content is another one (DW-A19)."""
 
-    POLICY = WrittenPolicy(id="one", title="one", mode=Mode.TRIGGER, trigger=("a",), body="x")
+    POLICY = PolicySyntax(id="one", title="one", mode=Mode.TRIGGER, trigger=("a",), body="x")
 
-    def said(self, digest, status=EntryStatus.PASSED):
+    def statements(self, digest, status=EntryStatus.PASSED):
         file = ChangedFile(path="a", status=FileStatus.MODIFIED, digest="1")
         changes = ChangeSet(ref="abc", files=(file,))
-        finding = find(self.POLICY, changes)
+        finding = find_match(self.POLICY, changes)
         entries = {
             trigger_hash("one", ["a"], "abc"): Entry(
                 policy="one", status=status, digest=content_digest(finding.paths, {"a": digest})
             )
         }
-        explaining = Explaining(Changes(base=changes), entries.get)
-        return explaining.about(KnownPolicy(self.POLICY, "one.md", False), "a").says
+        explaining = PolicyExplainer(Changes(base=changes), entries.get)
+        return explaining.about(PolicyEntry(self.POLICY, "one.md", False), "a").says
 
     def test_answered(self):
-        assert self.said("1") is Says.SETTLED
+        assert self.statements("1") is PolicyStatus.SETTLED
 
     def test_another_content(self):
-        assert self.said("2") is Says.FIRES
+        assert self.statements("2") is PolicyStatus.FIRES
 
     @pytest.mark.parametrize("status", [EntryStatus.QUEUED, EntryStatus.FAILED])
     def test_not_answered(self, status):
-        assert self.said("1", status) is Says.FIRES
+        assert self.statements("1", status) is PolicyStatus.FIRES

@@ -5,8 +5,8 @@ import json
 import pytest
 from on_terminal import BYLAW, call, on_terminal
 
-from bylaw.dialects.file_policies.written import CompareTo
-from bylaw.tools.policies.policy_text import checked
+from bylaw.languages.file_policies.syntax import CompareTo
+from bylaw.report.policy_files import read_checked
 
 FOLDER = ".deepwork/policies"
 OLD = ".deepwork.policy.yml"
@@ -63,7 +63,7 @@ class TestConversion:
         done = migrate(root, "--yes")
         assert (done.returncode, done.stderr) == (0, "")
         assert files(root) == {"readme-accuracy.md": READ_ME_NEW}
-        policy, _ = checked("readme-accuracy.md", READ_ME_NEW)
+        policy, _ = read_checked("readme-accuracy.md", READ_ME_NEW)
         assert (policy.id, policy.title) == ("readme-accuracy", "readme-accuracy")
 
     def test_the_old_file_stays(self, root):
@@ -78,7 +78,7 @@ class TestConversion:
         (root / "notes/bump.md").write_bytes(b"\r\n# Bump\r\n\r\n---\r\nthe version\r\n\r\n")
         assert migrate(root, "--yes").returncode == 0
         assert set(files(root)) == {"version-bump.md", "api.md"}
-        policy, _ = checked("version-bump.md", files(root)["version-bump.md"])
+        policy, _ = read_checked("version-bump.md", files(root)["version-bump.md"])
         assert policy.trigger == ("pyproject.toml", "**/version.py")
         assert policy.compare_to is CompareTo.PROMPT
         assert policy.body == "# Bump\n\n---\nthe version"

@@ -7,18 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from on_terminal import BYLAW, call
 
-from bylaw.dialects.file_policies.reader import read_policy
-from bylaw.dialects.file_policies.written import (
+from bylaw.languages.file_policies.reader import read_policy
+from bylaw.languages.file_policies.syntax import (
     CommandAction,
     CompareTo,
     Mode,
+    PolicySyntax,
     RunFor,
-    WrittenPolicy,
 )
 from bylaw.model.errors import PolicyError
 from bylaw.model.source import SourceFile
-from bylaw.tools.policies.policy_text import checked, kebab, policy_text
-from bylaw.tools.policies.starter import starter_text
+from bylaw.report.policy_files import kebab, policy_text, read_checked, starter_text
 
 FOLDER = ".deepwork/policies"
 
@@ -38,7 +37,7 @@ def made(root, name, *words):
     done = new(root, name, *words)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{FOLDER}/{name}.md\n"
-    return checked(f"{name}.md", (root / FOLDER / f"{name}.md").read_text())[0]
+    return read_checked(f"{name}.md", (root / FOLDER / f"{name}.md").read_text())[0]
 
 
 class TestPolicy:
@@ -83,7 +82,7 @@ class TestPolicy:
     def test_its_comments_are_right(self, mode):
         """What is commented out loads, too."""
         text = "\n".join(_uncommented(starter_text(mode).split("\n")))
-        policy, _ = checked("begin.md", text)
+        policy, _ = read_checked("begin.md", text)
         assert (policy.title, policy.action.command) == ("A Title", "ruff format {file}")
 
     def test_where_policies_lie(self, root):
@@ -217,7 +216,7 @@ PATTERNS = st.tuples(st.sampled_from(["src/**/*.py", "**/*.c", "{a}/b c.md", "- 
 
 @given(title=TEXTS, trigger=PATTERNS, safety=PATTERNS, body=TEXTS, command=TEXTS)
 def test_what_is_written_is_read_again(title, trigger, safety, body, command):
-    policy = WrittenPolicy(
+    policy = PolicySyntax(
         id="one", title=title.strip() or "one", mode=Mode.TRIGGER, trigger=trigger, safety=safety,
         action=CommandAction(f"a {command} {{file}}", (), RunFor.EACH_MATCH), body=body,
     )  # fmt: skip
@@ -246,4 +245,4 @@ def test_kebab(title, expected):
 
 def test_a_text_that_does_not_load():
     with pytest.raises(PolicyError):
-        checked("one.md", "nothing")
+        read_checked("one.md", "nothing")

@@ -6,7 +6,7 @@ import time
 import pytest
 from policy_repository import Repository
 
-from bylaw.tools.printers.policy_queue import ago
+from bylaw.report.printers.policies import ago
 
 QUEUE = ".deepwork/tmp/policy/queue"
 SET = "set:\n  - src/{path}.py\n  - tests/{path}_test.py"

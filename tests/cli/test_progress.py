@@ -8,10 +8,10 @@ import sys
 CLEAR = "\r\x1b[K"
 WORK = """
 import time
-from bylaw.cli.progress import PATIENCE_S, progress
+from bylaw.cli.terminal import PROGRESS_DELAY_S, progress
 with progress() as tell:
     tell("one long thing")
-    time.sleep(PATIENCE_S + 0.1)
+    time.sleep(PROGRESS_DELAY_S + 0.1)
     tell("half way")
 """
 
@@ -36,7 +36,7 @@ def test_a_terminal_sees_a_line_that_goes_away():
 
 
 def test_what_is_quick_needs_no_words():
-    quick = "from bylaw.cli.progress import progress\nwith progress() as tell:\n    tell('x')\n"
+    quick = "from bylaw.cli.terminal import progress\nwith progress() as tell:\n    tell('x')\n"
     # There is always something to read at the end.
     assert on_terminal(f"{quick}import sys; sys.stderr.write('done')") == "done"
 

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from bylaw.cli.reading import read_source
+from bylaw.cli.terminal import read_source
 from bylaw.model.errors import LoadError
-from bylaw.runtime.reading import MAX_INPUT_BYTES
+from bylaw.store.files import MAX_INPUT_BYTES
 
 
 def refusal(path):

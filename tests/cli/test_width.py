@@ -8,8 +8,8 @@ import click
 import pytest
 
 from bylaw.cli.frame import bylaw
-from bylaw.hosts.demo.stage import set_up
-from bylaw.model.visible import width
+from bylaw.hosts.demo.story import create_repository
+from bylaw.model.display import width
 from own_session import Terminal
 
 BYLAW = [sys.executable, "-m", "bylaw"]
@@ -46,7 +46,7 @@ def test_help_fits(words):
 def root(tmp_path_factory):
     """The repository of the demo."""
     folder = tmp_path_factory.mktemp("demo")
-    set_up(str(folder))
+    create_repository(str(folder))
     return folder
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from stand import Stand
 
-from bylaw.hosts.hooks.line import SOCKET
+from bylaw.hosts.hooks.resident_client import SOCKET
 
 PROGRAMS = Path(__file__).resolve().parents[2] / ".venv/clients/bin"
 HOSTS = ("claude", "codex", "gemini", "qwen", "opencode")

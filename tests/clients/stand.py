@@ -6,11 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bylaw.hosts.hooks.canary.base import TrialPlace
-from bylaw.hosts.hooks.canary.clients import client_named
-from bylaw.hosts.hooks.canary.fake_model import FakeModel, fake_model
-from bylaw.hosts.hooks.canary.running import Ran, run_client
-from bylaw.hosts.hooks.canary.script import Turn
+from bylaw.hosts.clients import load_trial_client
+from bylaw.hosts.clients.base import TrialPlace, Turn
+from bylaw.hosts.hooks.canary import ClientRun, run_client
+from bylaw.hosts.hooks.fake_model import FakeModel, fake_model
 
 DONE = Turn("That is all.")
 WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
@@ -22,11 +21,11 @@ class Run:
     """One run of a client: what the model was asked, what the client printed."""
 
     model: FakeModel
-    ran: Ran
+    ran: ClientRun
 
     def told(self, text):
         """Whether a text reached the model."""
-        return self.model.was_told(text)
+        return self.model.has_received(text)
 
     @property
     def rounds(self):
@@ -44,7 +43,7 @@ class Stand:
     """`state` is where Bylaw keeps things for the user; all stands share it, and so one resident."""
 
     def __init__(self, host, folder, state):
-        self.client = client_named(host)
+        self.client = load_trial_client(host)
         self.root, self.home = folder / "the repository", folder / "home"
         self.root.mkdir()
         self.home.mkdir()

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from bylaw.hosts.hooks.doctor.trusted_by_codex import codex_hash
+from bylaw.report.doctor_clients import codex_hash
 
 only_codex = pytest.mark.parametrize("stand", ["codex"], indirect=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bylaw.model.codes import Code
-from bylaw.tools.codes import all_codes
+from bylaw.report.printers.formats import all_codes
 
 ROOT = Path(__file__).parent.parent.parent
 CODES = ROOT / "src" / "bylaw" / "model" / "codes"

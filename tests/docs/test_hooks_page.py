@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.hosts.hooks.closing import END_PATIENCE_S, PATIENCE_S, STOP_PATIENCE_S
-from bylaw.hosts.hooks.front import MAX_PAYLOAD
+from bylaw.hosts.clients.fail_closed import END_PATIENCE_S, PATIENCE_S, STOP_PATIENCE_S
+from bylaw.hosts.hooks.entrypoint import MAX_PAYLOAD
+from bylaw.runtime.answer import MAX_IN_A_ROW
 from bylaw.runtime.effects import ABILITIES
-from bylaw.runtime.settings.tables import StopSettings
-from bylaw.runtime.stop_gate import MAX_IN_A_ROW
+from bylaw.runtime.settings import StopSettings
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")

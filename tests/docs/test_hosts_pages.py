@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.model.vocabulary import Moment
+from bylaw.hosts.clients import load_adapter
+from bylaw.model.vocabulary import HookPoint
 from bylaw.runtime.effects import ABILITIES, CARRIES_OUT, TITLES
 
 ROOT = Path(__file__).parents[2]
@@ -57,8 +57,8 @@ def test_a_page_of_a_client_says_how_to_install_and_runs_a_hook(host):
 
 @pytest.mark.parametrize("host", ABILITIES)
 def test_names_of_mcp_tools_are_read_as_it_is_written(host):
-    adapter, name = adapter_named(host), hosts_tables.MCP[host]
-    event = next(name for name, one in adapter.moments.items() if one is Moment.AFTER_TOOL)
+    adapter, name = load_adapter(host), hosts_tables.MCP[host]
+    event = next(name for name, one in adapter.moments.items() if one is HookPoint.AFTER_TOOL)
     server = {"mcp_context": {"server_name": "SERVER", "tool_name": "TOOL"}}
     payload = {"tool_name": name, "tool": name, "mcp_server_name": "SERVER", **server}
 

@@ -9,39 +9,32 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.dialects.chatmd import (
-    action_reader,
-    declarations,
-    imports,
-    policy_reader,
-    rules_reader,
-    written,
-)
-from bylaw.dialects.chatmd.elements import HOMES
-from bylaw.dialects.chatmd.syntax.names import KNOWN
-from bylaw.dialects.context import declared, framing, schema
-from bylaw.dialects.context.payload import ERROR_RESPONSE
-from bylaw.dialects.context.schema import CHECK_FIELDS, ENABLED_KINDS, TEXT_KINDS
-from bylaw.dialects.context.types import BUILT_IN
-from bylaw.dialects.toml_rules.action_reader import FIELDS
-from bylaw.dialects.toml_rules.reader import (
+from bylaw.expr.limits import MAX_ITEMS, MAX_OUTPUT_CHARS
+from bylaw.expr.template.filters import FILTERS, TESTS
+from bylaw.hosts.chat import blocks
+from bylaw.hosts.chat.tools.declarations import BUILT_IN_NAMES
+from bylaw.languages.chatmd import action_reader, header, reader, syntax
+from bylaw.languages.chatmd.elements import PARENTS
+from bylaw.languages.chatmd.scanner import KNOWN
+from bylaw.languages.context import blocks as context_blocks
+from bylaw.languages.context import declarations, schema
+from bylaw.languages.context.output import ERROR_RESPONSE
+from bylaw.languages.context.schema import CHECK_FIELDS, ENABLED_KINDS, TEXT_KINDS
+from bylaw.languages.context.types import BUILT_IN
+from bylaw.languages.toml_rules.actions import FIELDS
+from bylaw.languages.toml_rules.reader import (
     CONDITION_KEYS,
     FIRST_PRIORITY,
     LAST_PRIORITY,
     RULE_KEYS,
 )
-from bylaw.dialects.toml_rules.written import Hook
-from bylaw.expr.limits import MAX_ITEMS, MAX_OUTPUT_CHARS
-from bylaw.expr.template.filters import FILTERS, TESTS
-from bylaw.hosts.chat import blocks
-from bylaw.hosts.chat.tools.built_in import BUILT_IN_NAMES
+from bylaw.languages.toml_rules.syntax import Hook
 from bylaw.model.codes import Code
 from bylaw.model.codes import context as codes
 from bylaw.model.decision import Reason, TraceLine, TraceResult
 from bylaw.model.event import Common
 from bylaw.model.facts import LawFacts, ToolFacts, WorkFacts
 from bylaw.model.history import NO_ROLE
-from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import (
     CallStatus,
     Category,
@@ -50,24 +43,30 @@ from bylaw.model.vocabulary import (
     Level,
     Priority,
     Role,
+    Verdict,
 )
-from bylaw.runtime.discovery import CONVENTION
+from bylaw.runtime.rule_files import CONVENTION
 
 CHATMD_WORDS = [
-    *(rules_reader.MAX_ACTIONS, rules_reader.MAX_CALLS, rules_reader.TRACE),
-    *(*written.EventName, *written.InsertRole, *written.Mode, *written.Level),
-    *(*Role, NO_ROLE, written.DEFAULT_KEEP, written.DEFAULT_STRATEGY),
+    *(reader.MAX_ACTIONS, reader.MAX_CALLS, reader.TRACE),
+    *(*syntax.EventName, *syntax.InsertRole, *syntax.Mode, *syntax.Level),
+    *(*Role, NO_ROLE, syntax.DEFAULT_KEEP, syntax.DEFAULT_STRATEGY),
 ]
 CONTEXT_READERS = {"MODULE": schema.read_module, **schema.READERS}
 # The functions that read an element of rules and policy; each closes the list of its attributes.
 CHATMD_READERS = {
     **action_reader._READERS,
-    **policy_reader._READERS,
-    "check": policy_reader._check,
+    **reader._READERS,
+    "check": reader._check,
 }
 CONTEXT_WORDS = [
-    *(*declared.CheckType, *CHECK_FIELDS.values(), *declared.StepKind, *declared.ArgumentKind),
-    *(*ENABLED_KINDS, *TEXT_KINDS, *declared.Constraints.__struct_fields__, ERROR_RESPONSE),
+    *(
+        *declarations.CheckType,
+        *CHECK_FIELDS.values(),
+        *declarations.StepKind,
+        *declarations.ArgumentKind,
+    ),
+    *(*ENABLED_KINDS, *TEXT_KINDS, *declarations.Constraints.__struct_fields__, ERROR_RESPONSE),
 ]
 MACHINE_WORDS = [
     *(*CallStatus, *EffectStatus, *TraceResult, *(one.value for one in Verdict)),
@@ -116,14 +115,14 @@ def parts(prose):
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        pytest.param("chatmd", [f"<{name}" for name in (*HOMES, *KNOWN)], id="chatmd elements"),
-        pytest.param("chatmd", rules_reader.ON_ATTRIBUTES, id="chatmd rules"),
+        pytest.param("chatmd", [f"<{name}" for name in (*PARENTS, *KNOWN)], id="chatmd elements"),
+        pytest.param("chatmd", reader.ON_ATTRIBUTES, id="chatmd rules"),
         pytest.param("chatmd", CHATMD_WORDS, id="chatmd words"),
-        pytest.param("chatmd", asked(declarations), id="chatmd declarations"),
+        pytest.param("chatmd", asked(header), id="chatmd declarations"),
         pytest.param("chatmd", asked(blocks), id="chatmd blocks"),
-        pytest.param("chatmd", imports._TAKEN, id="chatmd imports"),
+        pytest.param("chatmd", header._KNOWN_ATTRIBUTES, id="chatmd imports"),
         pytest.param("chatmd", BUILT_IN_NAMES, id="chatmd tools"),
-        pytest.param("context", framing.BLOCK_TYPES, id="context blocks"),
+        pytest.param("context", context_blocks.BLOCK_TYPES, id="context blocks"),
         pytest.param("context", CONTEXT_WORDS, id="context words"),
         pytest.param("context", BUILT_IN, id="context types"),
         pytest.param("context", context_codes(), id="context codes"),

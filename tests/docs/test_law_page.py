@@ -5,24 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.dialects.law import messages
-from bylaw.dialects.law.action_reader import KEYS, MOST_TIMEOUT
-from bylaw.dialects.law.built_in import BEFORE
-from bylaw.dialects.law.closing import PROCEDURE
-from bylaw.dialects.law.command_line import WHITELIST
-from bylaw.dialects.law.names import VERSION
-from bylaw.dialects.law.parts_reader import GUARD_KEYS, MATCH_KEYS
-from bylaw.dialects.law.reader import OPTIONAL_KEYS, REQUIRED_KEYS, read_rules
-from bylaw.dialects.law.shared_context import read_approvals
-from bylaw.dialects.law.templates import Field
-from bylaw.dialects.law.written import Category, CommandType, TriggerKind
-from bylaw.hosts.bus.messages.folders import FOLDERS
-from bylaw.hosts.bus.messages.message_file import MAX_MESSAGE_BYTES, PATIENCE_S, QUIET_S
-from bylaw.hosts.bus.recovering import RULE as INTERRUPTED
+from bylaw.hosts.bus.folders import FOLDERS
+from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES, PATIENCE_S, QUIET_S
+from bylaw.hosts.bus.recovery import RECOVERY_RULE as INTERRUPTED
+from bylaw.languages.law import messages
+from bylaw.languages.law.action_reader import ACTION_KEYS, MOST_TIMEOUT, WHITELIST
+from bylaw.languages.law.built_in import LEADING_RULES, PROCEDURE
+from bylaw.languages.law.reader import (
+    GUARD_KEYS,
+    MATCH_KEYS,
+    OPTIONAL_KEYS,
+    REQUIRED_KEYS,
+    read_rules,
+)
+from bylaw.languages.law.shared_context import read_approvals
+from bylaw.languages.law.syntax import VERSION, Category, CommandType, Field, TriggerKind
 from bylaw.model.rule import ApprovalMode
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import ActorHint, Authority, Change
-from bylaw.runtime.watched.limits import MAX_OUTPUT
+from bylaw.runtime.sandbox.request import MAX_OUTPUT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "law.md").read_text()
 PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -40,13 +41,17 @@ NAMED = {
         pytest.param([*REQUIRED_KEYS[:2], *OPTIONAL_KEYS[1:]], id="keys of a rule"),
         pytest.param(MATCH_KEYS, id="match"),
         pytest.param(GUARD_KEYS, id="guards"),
-        pytest.param([*KEYS, *(key for keys in KEYS.values() for key in keys)], id="actions"),
+        pytest.param(
+            [*ACTION_KEYS, *(key for keys in ACTION_KEYS.values() for key in keys)], id="actions"
+        ),
         pytest.param(messages._KEYS, id="keys of a message"),
         pytest.param(Field, id="fields of templates"),
         pytest.param(WHITELIST, id="programs"),
         pytest.param([*TriggerKind, *CommandType, *Category, *ApprovalMode], id="words"),
         pytest.param([*Change, *Authority], id="changes and authorities"),
-        pytest.param([rule.id for rule in (*BEFORE, *PROCEDURE.closing)], id="rules of its own"),
+        pytest.param(
+            [rule.id for rule in (*LEADING_RULES, *PROCEDURE.closing)], id="rules of its own"
+        ),
         pytest.param([INTERRUPTED, *FOLDERS, *ActorHint], id="bus and watcher"),
     ],
 )

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from bylaw.model.source import SourceFile
-from bylaw.tools.suites.markdown import Heading, scan
+from bylaw.report.suites.page import Heading, scan_markdown
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "spec", "examples", "bench")
@@ -31,7 +31,7 @@ def anchors(path):
     """The anchors of the headings, as GitHub and most other programs make them."""
     source = SourceFile.decode(path.name, path.read_bytes())
     found = []
-    for title in (item.title for item in scan(source) if isinstance(item, Heading)):
+    for title in (item.title for item in scan_markdown(source) if isinstance(item, Heading)):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()
         found.append(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
     return {f"{one}-{number}" if (number := found[:at].count(one)) else one

@@ -6,30 +6,32 @@ from pathlib import Path
 import click
 import pytest
 
-from bylaw.cli.policies import command
-from bylaw.dialects.file_policies.action_reader import FILE, FILES, REPO_ROOT
-from bylaw.dialects.file_policies.instructions import (
+from bylaw.cli.policies import policies_command
+from bylaw.languages.file_policies.evaluation import has_promise, promise_tag
+from bylaw.languages.file_policies.key_readers import FILE, FILES, MAX_PATTERNS, REPO_ROOT
+from bylaw.languages.file_policies.reader import read_policy
+from bylaw.languages.file_policies.syntax import (
     EXPECTED_FILES,
+    KEYS,
     MAX_NAMED,
     TRIGGER_FILE,
     TRIGGER_FILES,
+    CompareTo,
+    Mode,
+    RunFor,
 )
-from bylaw.dialects.file_policies.pattern_reader import MAX_PATTERNS
-from bylaw.dialects.file_policies.promises import is_promised, promise_of
-from bylaw.dialects.file_policies.reader import KEYS, read_policy
-from bylaw.dialects.file_policies.written import CompareTo, Mode, RunFor
-from bylaw.hosts.worktree.baselines import Baseline
-from bylaw.hosts.worktree.policy_state import PATH
-from bylaw.hosts.worktree.queue.entry_file import ActionResult, QueueEntry
-from bylaw.hosts.worktree.worktree_host import SESSION
 from bylaw.model.effects import PromptShow
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import EntryStatus
-from bylaw.runtime import policy_config, policy_settings
-from bylaw.runtime.settings.tables import CommandSettings, StopSettings
-from bylaw.runtime.watched.limits import MAX_OUTPUT
-from bylaw.tools.policies import legacy
-from bylaw.tools.printers.policies import MAX_LINES, batched
+from bylaw.report import policy_files
+from bylaw.runtime import policy_settings
+from bylaw.runtime.sandbox.request import MAX_OUTPUT
+from bylaw.runtime.settings import CommandSettings, StopSettings
+from bylaw.worktree.baselines import Baseline
+from bylaw.worktree.entry import ActionResult, QueueEntry
+from bylaw.worktree.folders import SUMMARY_PATH
+from bylaw.worktree.policies import SESSION
+from bylaw.worktree.stop_message import MAX_LINES, batch_message
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
 PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -53,10 +55,10 @@ NAMED = {
         pytest.param(QueueEntry.__struct_fields__, id="keys of an entry"),
         pytest.param(ActionResult.__struct_fields__, id="keys of a result"),
         pytest.param(Baseline.__struct_fields__, id="keys of a baseline"),
-        pytest.param(policy_config.KEYS, id="settings"),
+        pytest.param(policy_settings.KEYS, id="settings"),
         pytest.param([*policy_settings.OutputMode, policy_settings.LEGACY], id="output modes"),
-        pytest.param([*legacy.REQUIRED_KEYS, *legacy.OPTIONAL_KEYS], id="former keys"),
-        pytest.param([PATH, SESSION, policy_settings.POLICIES_DIR], id="places"),
+        pytest.param([*policy_files.REQUIRED_KEYS, *policy_files.OPTIONAL_KEYS], id="former keys"),
+        pytest.param([SUMMARY_PATH, SESSION, policy_settings.POLICIES_DIR], id="places"),
     ],
 )
 def test_every_name_is_explained(names):
@@ -64,8 +66,8 @@ def test_every_name_is_explained(names):
 
 
 def test_every_verb_is_listed():
-    with click.Context(command) as context:
-        verbs = command.list_commands(context)
+    with click.Context(policies_command) as context:
+        verbs = policies_command.list_commands(context)
     assert {f"bylaw policies {verb}" for verb in verbs} - NAMED == set()
 
 
@@ -87,12 +89,12 @@ def test_its_output_is_right():
         PromptShow(policy="readme", title="README Accuracy", mode="trigger", text=body),
         PromptShow(policy="z", title="Source/Test Pairing", mode="set", text="", arrows=pairs),
     ]
-    assert batched(shown) == text
+    assert batch_message(shown) == text
 
 
 def test_its_promise_is_one():
-    assert promise_of("NAME") in NAMED
-    assert is_promised("<promise>✓ name</promise>", ["NAME"])
+    assert promise_tag("NAME") in NAMED
+    assert has_promise("<promise>✓ name</promise>", ["NAME"])
 
 
 def test_the_extension_is_marked():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.cli.verbs import VERBS
+from bylaw.cli.frame import COMMANDS
 from own_session import SHELL, Terminal
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def test_every_command_in_the_text_is_run_by_a_test():
 def test_the_help(shell):
     told = shell("bylaw --help")
 
-    assert [verb for verb in VERBS if f"\n  {verb} " not in told] == []
+    assert [verb for verb in COMMANDS if f"\n  {verb} " not in told] == []
 
 
 def test_the_rule_and_the_loop(shell, rule, folder):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.hosts.clients import load_adapter
 from bylaw.runtime.effects import ABILITIES
 
 ROOT = Path(__file__).parents[2]
@@ -28,11 +28,11 @@ def test_a_recipe_is_tried_by_what_a_client_sends(section):
 
 
 def names(host, ours):
-    return {name for name, sort in adapter_named(host).sorts.items() if ours in sort.also}
+    return {name for name, sort in load_adapter(host).tool_kinds.items() if ours in sort.also}
 
 
 def all_names(host):
-    return set(adapter_named(host).sorts)
+    return set(load_adapter(host).tool_kinds)
 
 
 @pytest.mark.parametrize("host", ABILITIES)

@@ -53,10 +53,17 @@ from bylaw.model.rule import (
     PhaseGate,
     Rounds,
 )
-from bylaw.model.session import Session
-from bylaw.model.slate import variable_space
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Authority, CallStatus, DeliverAt, Kind, Op, Priority, Role
+from bylaw.model.session import Session, variable_space
+from bylaw.model.vocabulary import (
+    Authority,
+    CallStatus,
+    DeliverAt,
+    Kind,
+    Op,
+    Priority,
+    Role,
+    Verdict,
+)
 
 RANDOM = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
 

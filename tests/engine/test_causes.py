@@ -2,16 +2,16 @@
 
 import pytest
 
-from bylaw.engine.causes import (
+from bylaw.engine.plan import (
     MAX_CHAIN,
     TOO_DEEP,
+    DueStep,
     caused_event,
     chain,
     denial_message,
+    is_too_deep,
     second_round,
-    too_deep,
 )
-from bylaw.engine.plan import Due
 from bylaw.model.decision import Decision, Plan, Reason
 from bylaw.model.effects import (
     AgentRun,
@@ -22,18 +22,9 @@ from bylaw.model.effects import (
     Notify,
     ToolCall,
 )
-from bylaw.model.event import (
-    UNSTAMPED,
-    AgentStop,
-    Bus,
-    Custom,
-    Message,
-    ToolBefore,
-    TurnStart,
-)
-from bylaw.model.facts import Approval, Changes, LawFacts, Party, ToolFacts, WorkFacts
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import ApprovalState, EffectStatus, Op, Role
+from bylaw.model.event import UNSTAMPED, AgentStop, Bus, Custom, Message, ToolBefore, TurnStart
+from bylaw.model.facts import Approval, Changes, LawFacts, Principal, ToolFacts, WorkFacts
+from bylaw.model.vocabulary import ApprovalState, EffectStatus, Op, Role, Verdict
 
 RULE = "chatmd:a.chatmd#r"
 OTHER = "chatmd:a.chatmd#s"
@@ -41,7 +32,7 @@ CAUSING = ["message.insert", "event.emit", "tool.call", "agent.run", "history.co
 
 
 def due(step, number=3):
-    return Due(number, Plan(uid=RULE, rule="r", steps=(step,)), step)
+    return DueStep(number, Plan(uid=RULE, rule="r", steps=(step,)), step)
 
 
 def denied(*reasons, verdict=Verdict.DENY):
@@ -103,12 +94,12 @@ class TestCausedEvent:
         facts = WorkFacts(
             disabled=("toml:a.toml#a",),
             token_budget=5,
-            user=Party(id="u"),
+            user=Principal(id="u"),
             changes=Changes(),
             entries={"h": None},
             unknown=("changes:base",),
         )
-        kept = {"disabled": ("toml:a.toml#a",), "token_budget": 5, "user": Party(id="u")}
+        kept = {"disabled": ("toml:a.toml#a",), "token_budget": 5, "user": Principal(id="u")}
         event = AgentStop(facts=facts)
 
         message = caused_event(event, due(MessageInsert(role=Role.USER, text="x")))
@@ -124,8 +115,8 @@ class TestChain:
         eighth = TurnStart(cause=tuple("abcdefgh"))
 
         assert len(chain(seventh, "h")) == MAX_CHAIN == 8
-        assert not too_deep(seventh, op)
-        assert too_deep(eighth, op) == (op in CAUSING)
+        assert not is_too_deep(seventh, op)
+        assert is_too_deep(eighth, op) == (op in CAUSING)
 
     def test_a_step_that_is_too_deep_is_refused(self):
         assert TOO_DEEP.status is EffectStatus.REFUSED
@@ -164,7 +155,7 @@ class TestDenial:
         message = denial_message(call, denied((RULE, Verdict.DENY, "no")))
 
         assert message.text == "no"
-        assert too_deep(message, Op.MESSAGE_INSERT)
+        assert is_too_deep(message, Op.MESSAGE_INSERT)
 
     @pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.DENY])
     def test_no_other_verdict_has_such_an_answer(self, verdict):

@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from bylaw.engine.gates import is_open
 from bylaw.engine.index import RuleSet
 from bylaw.engine.view import View
-from bylaw.expr.paths import normalise_foreign
 from bylaw.model.event import Bus, File
 from bylaw.model.facts import Approval, LawFacts
 from bylaw.model.rule import ApprovalGate, ApprovalMode, Filter
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import ApprovalState, Authority, Change, Kind
+from bylaw.paths import normalise_foreign
 
 GIVEN = Approval(id="m1", authority="Human", state=ApprovalState.GRANTED)
 

@@ -24,16 +24,15 @@ from random_books import (
     thrown,
 )
 
-from bylaw.engine.causes import MAX_CHAIN
 from bylaw.engine.index import RuleSet
+from bylaw.engine.plan import MAX_CHAIN
 from bylaw.model.decision import Decision, TraceResult
 from bylaw.model.effects import EventEmit, RulesEnable, StateSet, ToolCall
 from bylaw.model.event import Custom, EffectDone, Message, ToolBefore
 from bylaw.model.fold import fold
 from bylaw.model.procedure import GuardFault, StepFault
 from bylaw.model.session import encode_session
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import EffectStatus, Kind, Role
+from bylaw.model.vocabulary import EffectStatus, Kind, Role, Verdict
 from bylaw.model.wire import decode_event, encode_event
 
 ANSWERED = (TraceResult.FIRED, TraceResult.GUARD_ERROR)

@@ -5,15 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.engine.outcome import (
-    CUT,
-    DONE,
-    INTERRUPTED,
-    MAX_FILLED_CHARS,
-    StepOutcome,
-    fill,
-    fill_text,
-)
+from bylaw.engine.plan import CUT, DONE, INTERRUPTED, MAX_FILLED_CHARS, StepOutcome, fill, fill_text
 from bylaw.model.effects import (
     AgentRun,
     ApprovalRequest,

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bylaw.engine.outcome import DONE, INTERRUPTED, StepOutcome
-from bylaw.engine.plan import Due, Ending, follow, next_step
-from bylaw.model.decision import Decision, OnFailure, Plan, at_once
+from bylaw.engine.plan import DONE, INTERRUPTED, DueStep, PlanEnd, StepOutcome, follow, next_step
+from bylaw.model.decision import Decision, OnFailure, Plan, immediate_steps
 from bylaw.model.effects import (
     BusWrite,
     CommandRun,
@@ -69,18 +68,18 @@ class TestInOrder:
         begun, ending = perform(plan(log("a"), log("b")), plan(log("c")))
 
         assert list(begun.items()) == [(1, log("a")), (2, log("b")), (3, log("c"))]
-        assert ending == Ending()
+        assert ending == PlanEnd()
 
     def test_a_due_step_says_where_it_stands(self):
         first, second = plan(log("a")), plan(log("b"))
         decision = Decision(plans=(first, second))
 
-        assert next_step(decision) == Due(1, first, log("a"))
-        assert next_step(decision, {1: DONE}) == Due(2, second, log("b"))
-        assert next_step(decision, {1: DONE, 2: DONE}) == Ending()
+        assert next_step(decision) == DueStep(1, first, log("a"))
+        assert next_step(decision, {1: DONE}) == DueStep(2, second, log("b"))
+        assert next_step(decision, {1: DONE, 2: DONE}) == PlanEnd()
 
     def test_a_decision_without_plans_is_followed_at_once(self):
-        assert next_step(Decision()) == Ending()
+        assert next_step(Decision()) == PlanEnd()
 
     @pytest.mark.parametrize(
         "step",
@@ -330,7 +329,7 @@ def drive(decision, data):
     """Random outcomes for every step that becomes due; the outcomes, in order, and the ending."""
     outcomes, following = {}, follow(decision)
     due = send(following, None)
-    while isinstance(due, Due):
+    while isinstance(due, DueStep):
         assert due.number not in outcomes
         assert due == next_step(decision, outcomes)  # followed in one go or asked anew: the same
         outcomes[due.number] = data.draw(OUTCOMES)
@@ -347,7 +346,7 @@ def send(following, outcome):
 
 
 def numbers_by_plan(decision):
-    folded = at_once(decision.plans)
+    folded = immediate_steps(decision.plans)
     for place, (whose, steps, on_error) in enumerate(decision.numbered_plans()):
         due = [number for at, (number, _) in enumerate(steps) if (place, at) not in folded]
         yield whose, due, [number for number, _ in on_error]

@@ -23,9 +23,8 @@ from random_books import (
 from bylaw.engine.index import RuleSet
 from bylaw.model.procedure import SortKey
 from bylaw.model.rule import Origin
-from bylaw.model.slate import variable_space
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Op
+from bylaw.model.session import variable_space
+from bylaw.model.vocabulary import Op, Verdict
 
 
 class TestOrder:

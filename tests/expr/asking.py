@@ -8,7 +8,7 @@ from bylaw.expr.expression import load_condition, load_guard
 from bylaw.expr.guard_environment import GuardView, guard_environment
 from bylaw.model.errors import GuardError, LoadError
 from bylaw.model.source import SourceFile, Span
-from bylaw.tools.expression_facts import condition_view
+from bylaw.report.expression import condition_view
 
 
 def whole(text):

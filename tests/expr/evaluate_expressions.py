@@ -15,7 +15,7 @@ from bylaw.expr.guard_environment import GuardView, guard_environment
 from bylaw.expr.template import TemplateNames, load_template
 from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.source import SourceFile, Span
-from bylaw.tools.expression_facts import condition_view
+from bylaw.report.expression import condition_view
 
 MESSAGES = 200
 

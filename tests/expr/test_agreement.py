@@ -19,7 +19,7 @@ from bylaw.expr.check import check
 from bylaw.expr.conditions import parse_condition
 from bylaw.expr.expression import Expression, load_guard
 from bylaw.expr.limits import MAX_ROUND_DIGITS
-from bylaw.expr.printing import print_condition, print_guard
+from bylaw.expr.unparse import print_condition, print_guard
 from bylaw.model.errors import GuardError, LoadError
 from bylaw.model.source import SourceFile, Span
 

@@ -2,13 +2,11 @@
 
 import pytest
 
-from bylaw.expr.argument_reads import argument_reads
-from bylaw.expr.expression import expression_of
-from bylaw.expr.expression_guard import ExpressionGuard
+from bylaw.expr.expression import argument_reads, check_expression
 from bylaw.expr.guard_environment import GuardView, guard_environment
-from bylaw.expr.guard_reader import guard_reader
 from bylaw.expr.guards import parse_guard, parse_object
 from bylaw.expr.limits import MAX_DEPTH
+from bylaw.expr.views import ExpressionGuard, guard_reader
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
 
@@ -17,7 +15,7 @@ READER = guard_reader("chatmd:a", "chatmd:a#")
 
 def loaded(text, parse=parse_object):
     source, span = SourceFile("body", text), Span(0, len(text))
-    return expression_of(source, parse(source, span), span, guard_environment())
+    return check_expression(source, parse(source, span), span, guard_environment())
 
 
 class TestObjects:

@@ -8,7 +8,7 @@ import pytest
 from bylaw.expr import builtins
 from bylaw.expr.compile import runtime_names
 from bylaw.expr.condition_environment import FUNCTIONS, METHODS
-from bylaw.expr.environment import Argument
+from bylaw.expr.types import Argument
 
 BUDGET_AND_SITE = 2
 CALLED = re.compile(r"(\w+)\(B, 0, a\)")

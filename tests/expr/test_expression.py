@@ -6,7 +6,7 @@ from wild import CONDITION_VIEWS, CONDITIONS, GUARD_VIEWS, GUARDS
 
 from bylaw.expr.expression import load_condition, load_guard
 from bylaw.expr.guard_environment import guard_environment
-from bylaw.expr.printing import print_condition, print_guard
+from bylaw.expr.unparse import print_condition, print_guard
 from bylaw.model.errors import GuardError, LoadError
 from bylaw.model.source import SourceFile, Span
 

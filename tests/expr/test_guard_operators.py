@@ -12,7 +12,7 @@ from worlds import JSON
 from bylaw.expr.guard_operators import same
 from bylaw.expr.limits import MAX_STEPS
 from bylaw.model.source import SourceFile
-from bylaw.tools.try_expression import try_expression
+from bylaw.report.expression import evaluate_expression
 
 DEEPEST = 100  # as deep as an event may be
 
@@ -92,19 +92,19 @@ LONG = json.dumps({"vars": {"a": [2] * 150_000, "b": [2] * 150_000}})
     "guard", [" or ".join(["1 in a"] * 50), " and ".join(["a == b"] * 50)], ids=["in", "equal"]
 )
 def test_comparisons_share_the_budget_of_their_guard(guard):
-    trial = try_expression(guard, "chatmd", SourceFile("facts", LONG))
+    trial = evaluate_expression(guard, "chatmd", SourceFile("facts", LONG))
 
     assert trial.answer["error"]["code"] == "guard-budget"
 
 
 def test_one_comparison_may_use_all_of_it():
-    trial = try_expression("a == b", "chatmd", SourceFile("facts", LONG))
+    trial = evaluate_expression("a == b", "chatmd", SourceFile("facts", LONG))
 
     assert trial.answer == {"value": True}
 
 
 def test_a_joined_text_has_a_limit():
     long = json.dumps({"vars": {"a": "x" * 60_000}})
-    trial = try_expression("a + a == 'x'", "chatmd", SourceFile("facts", long))
+    trial = evaluate_expression("a + a == 'x'", "chatmd", SourceFile("facts", long))
 
     assert trial.answer["error"]["code"] == "guard-too-large"

@@ -8,15 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bylaw.expr.expression import load_guard
-from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.guard_environment import guard_environment
-from bylaw.expr.guard_reader import guard_reader
+from bylaw.expr.views import ExpressionGuard, guard_reader
 from bylaw.model.decision import Decision
 from bylaw.model.event import Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, Role
+from bylaw.model.vocabulary import CallStatus, Role, Verdict
 
 TOOLS = ["Read", "Bash", "shell"]
 UNKNOWN = "never heard of"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bylaw.expr.limits import MAX_SCRIPT_BYTES
-from bylaw.expr.lua_syntax import LuaProblem, lua_available, lua_problem
+from bylaw.expr.lua import LuaProblem, lua_available, lua_problem
 
 
 def test_lua_is_there():
@@ -63,8 +63,7 @@ def test_a_long_message_is_clipped():
 
 def test_lua_is_loaded_when_it_is_needed():
     code = (
-        "import sys, bylaw.expr.lua_syntax as lua; lua.lua_available();"
-        "print('lupa.lua55' in sys.modules)"
+        "import sys, bylaw.expr.lua as lua; lua.lua_available();print('lupa.lua55' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bylaw.expr.template import MAX_TEMPLATE_CHARS, TemplateNames, load_template
-from bylaw.expr.template.filters import FILTERS, TESTS
-from bylaw.expr.template.values import MAX_LOOP_ITEMS
+from bylaw.expr.template.filters import FILTERS, MAX_LOOP_ITEMS, TESTS
 from bylaw.model.codes import Code
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Severity

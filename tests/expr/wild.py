@@ -5,9 +5,8 @@ from trees import clauses, compare, logic
 from worlds import JSON, value_of
 
 from bylaw.expr import condition_environment, guard_environment
-from bylaw.expr.condition_environment import view_of
+from bylaw.expr.condition_environment import SHAPES, view_from_context
 from bylaw.expr.conditions import parse_condition
-from bylaw.expr.context_catalogue import SHAPES
 from bylaw.expr.guard_environment import CallCount, GuardView
 from bylaw.expr.guards import parse_guard
 from bylaw.expr.tree import (
@@ -118,7 +117,10 @@ GUARDS = st.recursive(CONSTANTS | _parsed(parse_guard, READ_BY_GUARDS), guard_no
 _COUNTS = st.integers(0, 2**64 - 1)
 _MAYBE_TEXT = st.none() | TEXTS
 CONDITION_VIEWS = st.builds(
-    view_of, value_of(record(SHAPES)), st.dictionaries(TEXTS, _COUNTS, max_size=2), _COUNTS
+    view_from_context,
+    value_of(record(SHAPES)),
+    st.dictionaries(TEXTS, _COUNTS, max_size=2),
+    _COUNTS,
 )
 GUARD_VIEWS = st.builds(
     lambda **known: GuardView(**known),  # noqa: PLW0108 - its own signature cannot be read

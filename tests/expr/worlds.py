@@ -5,9 +5,20 @@ from types import SimpleNamespace
 from hypothesis import strategies as st
 
 from bylaw.expr.condition_environment import FUNCTIONS, METHODS
-from bylaw.expr.environment import Environment, Variable
 from bylaw.expr.guard_environment import JSON_VALUE
-from bylaw.expr.types import ANY, BOOL, FLOAT, INT, TEXT, list_of, map_of, optional, record
+from bylaw.expr.types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    TEXT,
+    Environment,
+    Variable,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
 
 RECORD = record(
     {"name": TEXT, "size": INT, "cost": optional(FLOAT), "tags": list_of(TEXT), "note": ANY}

@@ -10,25 +10,26 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec.structs import replace
 
-from bylaw.engine.causes import (
+from bylaw.engine.decide import decide
+from bylaw.engine.index import RuleSet
+from bylaw.engine.plan import (
+    DONE,
     TOO_DEEP,
+    PlanEnd,
+    StepOutcome,
     caused_event,
     chain,
     denial_message,
+    follow,
+    is_too_deep,
     second_round,
-    too_deep,
 )
-from bylaw.engine.decide import decide
-from bylaw.engine.index import RuleSet
-from bylaw.engine.outcome import DONE, StepOutcome
-from bylaw.engine.plan import Ending, follow
 from bylaw.model.decision import Decision, Needs
 from bylaw.model.effects import HistoryCompact, ToolCall
 from bylaw.model.event import EffectDone, HistoryChanged, ToolAfter
 from bylaw.model.fold import fold
 from bylaw.model.session import Session, encode_session
-from bylaw.model.verdict import is_refused
-from bylaw.model.vocabulary import CallStatus, EffectStatus
+from bylaw.model.vocabulary import CallStatus, EffectStatus, is_not_allowed
 from bylaw.model.wire import decode_event, encode_event
 
 # Facts are asked for this often, then the engine has to answer.
@@ -44,7 +45,7 @@ class Happened:
     event: object
     decision: Decision
     performed: list = field(default_factory=list)
-    ending: Ending = field(default_factory=Ending)
+    ending: PlanEnd = field(default_factory=PlanEnd)
     caused: list = field(default_factory=list)
 
     @property
@@ -155,7 +156,7 @@ class Driven:
             happened.ending = end.value
 
     def _perform(self, happened, due):
-        if too_deep(happened.event, due.step.op):
+        if is_too_deep(happened.event, due.step.op):
             return TOO_DEEP
         caused = caused_event(happened.event, due)
         if isinstance(due.step, ToolCall):
@@ -172,7 +173,7 @@ class Driven:
     def _call(self, happened, before):
         judged = self._take(before)
         happened.caused.append(judged)
-        if is_refused(judged.verdict):
+        if is_not_allowed(judged.verdict):
             return StepOutcome(EffectStatus.REFUSED, {"error": "denied"})
         after = ToolAfter(
             tool=before.tool,

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from bylaw.expr.expression import load_guard
-from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.guard_environment import guard_environment
-from bylaw.expr.guard_reader import guard_reader
+from bylaw.expr.views import ExpressionGuard, guard_reader
 from bylaw.model.decision import Match, TraceResult
 from bylaw.model.effects import BusWrite, MessageInsert, StateSet
 from bylaw.model.procedure import (
@@ -27,17 +26,16 @@ from bylaw.model.procedure import (
 from bylaw.model.rule import (
     ApprovalGate,
     Filter,
-    Judgement,
     Limits,
     Origin,
     PlanForm,
     Rule,
+    RuleVerdict,
     Trigger,
 )
-from bylaw.model.slate import variable_space
+from bylaw.model.session import variable_space
 from bylaw.model.source import SourceFile, Span
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Channel, Kind, Op, Role
+from bylaw.model.vocabulary import Channel, Kind, Op, Role, Verdict
 
 VARIABLES = ("n", "mode", "seen")
 PATHS = {
@@ -140,7 +138,7 @@ def rule(
         filter=fields.pop("filter", Filter(**_taken(fields, "tools"))),
         limits=Limits(**_taken(fields, "once", "cooldown_turns", "cooldown_ms")),
         guard=expression(when, dialect, path) if isinstance(when, str) else when,
-        judgement=None if verdict is None else Judgement(verdict, Says(because or rule_id)),
+        judgement=None if verdict is None else RuleVerdict(verdict, Says(because or rule_id)),
         plan=PlanForm(
             steps=_makers(steps),
             on_error=_makers(fields.pop("on_error", ())),

@@ -4,12 +4,11 @@ import pytest
 from driving import Driven, assert_replays
 from forms import Check, book, group, insert, rule
 
-from bylaw.engine.causes import MAX_CHAIN
+from bylaw.engine.plan import MAX_CHAIN
 from bylaw.model.decision import Match
 from bylaw.model.effects import EventEmit, ToolCall
 from bylaw.model.event import Custom, Message, ToolBefore
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Kind, Role
+from bylaw.model.vocabulary import Kind, Role, Verdict
 
 
 def chat(*rules):

@@ -5,15 +5,14 @@ from driving import Driven, assert_replays
 from forms import CHATMD_RULES, Check, Makes, Sets, book, group, insert, rule
 from msgspec.structs import replace
 
-from bylaw.engine.outcome import StepOutcome
+from bylaw.engine.plan import StepOutcome
 from bylaw.model.decision import Match
 from bylaw.model.effects import HistoryCompact, StateSet, ToolCall
 from bylaw.model.errors import GuardError, NotNeeded, RenderError
 from bylaw.model.event import Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
-from bylaw.model.rule import Judgement
-from bylaw.model.slate import variable_space
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, EffectStatus, Kind, Op, Role
+from bylaw.model.rule import RuleVerdict
+from bylaw.model.session import variable_space
+from bylaw.model.vocabulary import CallStatus, EffectStatus, Kind, Op, Role, Verdict
 
 QUOTA = "{tool}: per_turn 1 is used up"
 
@@ -242,7 +241,7 @@ class TestTwoParallelCallsUnderAQuotaOfOne:
         assert first.trace == [("policy:X/quota", "guard_false")]
         assert second.trace == [("policy:X/quota", "fired")]
         assert first.steps == second.steps == []
-        assert session.session.calls.pending_of("X") == 1
+        assert session.session.calls.count_pending("X") == 1
 
         session.submit(ToolAfter(tool="X", call="c1", status=CallStatus.CANCELLED))
         third = session.submit(ToolBefore(tool="X", call="c3"))
@@ -346,7 +345,7 @@ class TestAVariableSetByOneRuleAndReadByTheNext:
 
         words = Makes(Op.LOG, crash)
         broken = rule("broken", Kind.TOOL_BEFORE, steps=[Makes(Op.LOG, crash)])
-        broken = replace(broken, judgement=Judgement(Verdict.DENY, words))
+        broken = replace(broken, judgement=RuleVerdict(Verdict.DENY, words))
         session = Driven(chat(broken))
         call = session.submit(ToolBefore(tool="X"))
 
@@ -462,7 +461,7 @@ class TestAnActionThatIsNotNeeded:
 
     def test_a_reason_cannot_say_so(self):
         deny = rule("deny", Kind.TOOL_BEFORE)
-        deny = replace(deny, judgement=Judgement(Verdict.DENY, SPARED))
+        deny = replace(deny, judgement=RuleVerdict(Verdict.DENY, SPARED))
         call = Driven(chat(deny)).submit(ToolBefore(tool="X"))
 
         assert call.verdict is Verdict.DENY

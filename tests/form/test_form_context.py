@@ -6,15 +6,14 @@ import pytest
 from driving import Driven, assert_replays
 from forms import Check, Makes, book, group, rule
 
-from bylaw.engine.lines import MAX_LINES
+from bylaw.engine.combine import MAX_LINES
 from bylaw.model.decision import Match
 from bylaw.model.effects import RulesEnable, StateSet
 from bylaw.model.errors import GuardError
 from bylaw.model.event import Prompt, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.rule import EnabledGate, EnabledSet
-from bylaw.model.slate import variable_space
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Kind, Op
+from bylaw.model.session import variable_space
+from bylaw.model.vocabulary import Kind, Op, Verdict
 
 SPACE = variable_space("context", "demo")
 

@@ -7,19 +7,17 @@ from forms import CHATMD_RULES, PATHS, Check, Makes, Sets, book, group, insert, 
 from msgspec.structs import replace
 from test_form_chatmd import chat
 
-from bylaw import Engine
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
-from bylaw.engine.outcome import StepOutcome
+from bylaw.engine.plan import StepOutcome
+from bylaw.hosts.python import Engine
+from bylaw.model.calls import MAX_WAITING
 from bylaw.model.decision import Match, Needs, TraceResult
 from bylaw.model.effects import Log, Notify, StateSet
 from bylaw.model.event import Message, Prompt, ToolAfter, ToolBefore, TurnStart
-from bylaw.model.notices import MAX_WAITING
-from bylaw.model.session import Session
-from bylaw.model.slate import variable_space
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, DeliverAt, EffectStatus, Kind, Op, Role
-from bylaw.model.window import WINDOW_CHARS
+from bylaw.model.history import WINDOW_CHARS
+from bylaw.model.session import Session, variable_space
+from bylaw.model.vocabulary import CallStatus, DeliverAt, EffectStatus, Kind, Op, Role, Verdict
 
 STEP = Kind.TOOL_BEFORE
 WIDE = replace(CHATMD_RULES, budget=9)

@@ -6,9 +6,9 @@ from forms import Makes, book, group, rule
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from bylaw.dialects.base import close
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.languages.base import add_stand_ins
 from bylaw.model.decision import Need, NeedName, Needs, OnFailure
 from bylaw.model.effects import (
     ApprovalRequest,
@@ -24,8 +24,7 @@ from bylaw.model.event import Bus, File
 from bylaw.model.facts import Approval, LawFacts
 from bylaw.model.rule import ApprovalGate, ApprovalMode, CategoryGate, Filter, PhaseGate
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import ApprovalState, Authority, Change, Channel, Kind, Op
+from bylaw.model.vocabulary import ApprovalState, Authority, Change, Channel, Kind, Op, Verdict
 
 MESSAGE = {
     "msg_id": "m1",
@@ -204,18 +203,18 @@ class TestFirstMatchWhereTheFirstRuleLacksItsApproval:
 class TestALockLostAtStep1:
     """LD-078, LD-A24, LD-A27"""
 
-    locked = law_rule("locked", LOCK, RUN, TELL, UNLOCK, on_error=ON_ERROR, goes_on=True)
+    lock = law_rule("locked", LOCK, RUN, TELL, UNLOCK, on_error=ON_ERROR, goes_on=True)
     second = law_rule("second", BusWrite(channel=Channel.OUTPUT, text="second"), line=2)
 
     def test_nothing_but_on_error_is_tried(self):
         lost = {LOCK: FAILED}
-        session = Driven(law(self.locked), perform=lambda step: lost.get(step, DONE))
+        session = Driven(law(self.lock), perform=lambda step: lost.get(step, DONE))
         message = session.submit(bus())
 
         assert message.verdict is Verdict.ALLOW
         assert message.trace == [("locked", "fired")]
         assert [step for _, step in message.steps] == [LOCK, RUN, TELL, UNLOCK]
-        assert session.session.firings[self.locked.uid].count == 1
+        assert session.session.firings[self.lock.uid].count == 1
         assert message.done == [
             (LOCK, "failed"),
             (BusWrite(channel=Channel.ERROR, text="it failed"), "ok"),
@@ -225,7 +224,7 @@ class TestALockLostAtStep1:
         assert_replays(session)
 
     def test_each_step_of_on_error_is_tried_once(self):
-        session = Driven(law(self.locked), perform=lambda step: FAILED)
+        session = Driven(law(self.lock), perform=lambda step: FAILED)
         message = session.submit(bus())
 
         assert [step.op.value for step, _ in message.performed] == [
@@ -237,7 +236,7 @@ class TestALockLostAtStep1:
 
     def test_numbers_of_steps_do_not_depend_on_what_failed(self):
         session = Driven(
-            law(self.locked, self.second), perform=lambda step: FAILED if step == LOCK else DONE
+            law(self.lock, self.second), perform=lambda step: FAILED if step == LOCK else DONE
         )
         session.submit(bus())
         numbers = [e.step for e, _ in session.record if e.kind is Kind.EFFECT]
@@ -323,7 +322,7 @@ class TestABrokenFileInAFirstMatchGroup:
     )
 
     def closed(self):
-        groups = close((group("law", self.run, self.watch),), "law", [self.stand_in])
+        groups = add_stand_ins((group("law", self.run, self.watch),), "law", [self.stand_in])
         return Driven(book(*groups))
 
     def test_no_other_rule_of_the_group_is_asked_not_even_later(self):

@@ -10,15 +10,14 @@ from msgspec.structs import replace as changed
 
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
-from bylaw.engine.outcome import StepOutcome
+from bylaw.engine.plan import StepOutcome
 from bylaw.model.decision import OPEN_ENTRIES, Match, Need, NeedName, Needs, OnFailure
 from bylaw.model.effects import CommandRun, EntryWrite, Outcome, OutcomePart, PromptShow
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
 from bylaw.model.rule import Rounds
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import EffectStatus, EntryStatus, FileStatus, Kind, Op, Role
+from bylaw.model.vocabulary import EffectStatus, EntryStatus, FileStatus, Kind, Op, Role, Verdict
 
 DETECTION = Need(NeedName.CHANGES, "base")
 
@@ -30,7 +29,7 @@ class World:
     files: dict[str, str]
     entries: dict[str, Entry] = field(default_factory=dict)
     # What the formatter makes of a file; the second run inside one step shows if it is stable.
-    formatted: object = str.strip
+    formatted_value: object = str.strip
     asked: list = field(default_factory=list)
 
     def gather(self, need, facts):
@@ -58,8 +57,8 @@ class World:
 
     def _format(self, step):
         for path in step.files:
-            once = self.formatted(self.files[path])
-            twice = self.formatted(once)
+            once = self.formatted_value(self.files[path])
+            twice = self.formatted_value(once)
             self.files[path] = twice
             if once != twice:
                 return StepOutcome(EffectStatus.FAILED, {"error": f"{path} changed again"})

@@ -7,15 +7,22 @@ from msgspec.structs import replace as changed
 
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
-from bylaw.engine.outcome import StepOutcome
+from bylaw.engine.plan import StepOutcome
 from bylaw.model.decision import Match, Need, NeedName, Needs
 from bylaw.model.effects import Log, Notify
 from bylaw.model.errors import GuardError
 from bylaw.model.event import SessionEnd, ToolAfter, ToolBefore, TurnStart
 from bylaw.model.facts import Facts, ScriptResult
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, DeliverAt, EffectStatus, Kind, Level, Priority
+from bylaw.model.vocabulary import (
+    CallStatus,
+    DeliverAt,
+    EffectStatus,
+    Kind,
+    Level,
+    Priority,
+    Verdict,
+)
 
 
 def notice(text, priority=Priority.NORMAL, deliver_at=DeliverAt.AFTER_TOOL):

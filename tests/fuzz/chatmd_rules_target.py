@@ -3,10 +3,10 @@
 import msgspec
 from invariants import check_diagnostics, refused
 
-from bylaw.dialects import chatmd as dialect
-from bylaw.dialects.base import RuleFile
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.languages import chatmd as dialect
+from bylaw.languages.base import RuleFile
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.event import Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.fold import fold

@@ -2,13 +2,11 @@
 
 from invariants import check_diagnostics, check_span, refused
 
-from bylaw.dialects.base import NothingBeside
-from bylaw.dialects.chatmd.declarations import read_declarations
-from bylaw.dialects.chatmd.imports import expanded
-from bylaw.dialects.chatmd.syntax.content import pieces, text_of
-from bylaw.dialects.chatmd.syntax.nodes import Element
-from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.dialects.chatmd.syntax.write import block, write
+from bylaw.languages.base import NoSiblingFiles
+from bylaw.languages.chatmd.header import expand_imports, read_declarations
+from bylaw.languages.chatmd.messages import block, pieces, text_of, write
+from bylaw.languages.chatmd.parser import parse
+from bylaw.languages.chatmd.scanner import Element
 from bylaw.model.source import SourceFile
 
 
@@ -19,7 +17,7 @@ def chatmd(data):
         return
     document, findings = parse(source)
     assert write(document) == source.text
-    placed, of_imports = expanded(document, NothingBeside())
+    placed, of_imports = expand_imports(document, NoSiblingFiles())
     _, of_tools = read_declarations(placed)
     if found := [*findings, *of_imports, *of_tools]:
         check_diagnostics(found)

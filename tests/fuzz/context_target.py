@@ -2,24 +2,21 @@
 
 from invariants import check_calm, check_diagnostics, check_span, refused
 
-from bylaw.dialects import context as dialect
-from bylaw.dialects.base import RuleFile
-from bylaw.dialects.context.payload import Payload, is_payload
-from bylaw.dialects.context.problems import DocumentError
-from bylaw.dialects.context.reading import read_document
-from bylaw.dialects.context.render import rendered
-from bylaw.dialects.context.standing import standing
-from bylaw.dialects.context.types import EnumType, Primitive, mismatch
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.languages import context as dialect
+from bylaw.languages.base import RuleFile
+from bylaw.languages.context.blocks import DocumentError
+from bylaw.languages.context.output import Payload, current_values, is_payload, render_state
+from bylaw.languages.context.reader import read_document
+from bylaw.languages.context.types import EnumType, Primitive, mismatch
 from bylaw.model.event import Prompt, ToolBefore, TurnEnd
 from bylaw.model.fold import fold
 from bylaw.model.procedure import Book
-from bylaw.model.session import Session, encode_session
-from bylaw.model.slate import Slate
+from bylaw.model.session import Session, Variables, encode_session
 from bylaw.model.source import SourceFile
-from bylaw.model.verdict import Verdict
-from bylaw.tools.context.formatting import formatted
+from bylaw.model.vocabulary import Verdict
+from bylaw.report.context_format import format_source
 
 MAX_CALLS = 10
 VALUES = {"Bool": "true", "Int": "7", "String": '"${$arg0}\\n`|"'}
@@ -97,10 +94,10 @@ def check_problems(problems):
 
 def check_formatted(source, document):
     """The canonical form means the same, and has itself as its canonical form."""
-    once = SourceFile(source.path, formatted(source))
-    assert formatted(once) == once.text
+    once = SourceFile(source.path, format_source(source))
+    assert format_source(once) == once.text
     again = read_document([once])
-    assert standing(again, Slate()) == standing(document, Slate())
+    assert current_values(again, Variables()) == current_values(document, Variables())
     for name in ("enums", "states", "commands", "responses", "workflows", "protocols"):
         assert list(getattr(again, name).by_qualified) == list(getattr(document, name).by_qualified)
 
@@ -159,7 +156,7 @@ def check_halts(decision):
 
 def check_state(document, slate):
     """Every variable has its type, and a model can be told all of it."""
-    for name, value in standing(document, slate).items():
+    for name, value in current_values(document, slate).items():
         type_ = document.states.by_qualified[name].what.type
         assert not mismatch(value, type_), (name, value)
-    check_calm(rendered(document, slate))
+    check_calm(render_state(document, slate))

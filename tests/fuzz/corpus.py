@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 from bylaw.model.source import SourceFile
-from bylaw.tools.suites.page import Step
-from bylaw.tools.suites.reader import read_page
+from bylaw.report.suites.page import CommandStep
+from bylaw.report.suites.reader import read_page
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent
@@ -39,7 +39,7 @@ def _steps():
     for path in sorted(SPEC.rglob("*.md")):
         for case in read_page(SourceFile.decode(path.name, path.read_bytes())).cases:
             for step in case.steps:
-                if isinstance(step, Step) and step.words[1:2] == ("expr",):
+                if isinstance(step, CommandStep) and step.words[1:2] == ("expr",):
                     yield case, step
 
 

@@ -3,21 +3,22 @@
 import json
 import unicodedata
 
+from bylaw.model import diagnostic_text
 from bylaw.model.errors import LoadError
 from bylaw.model.source import EncodingError
-from bylaw.tools.codes import all_codes
-from bylaw.tools.printers import github, sarif, text
-from bylaw.tools.printers import json as json_printer
+from bylaw.report.printers import formats
+from bylaw.report.printers import formats as json_printer
+from bylaw.report.printers.formats import all_codes
 
 # Line breaks are the printers' own; everything else that moves a cursor is made visible.
 MOVES_A_CURSOR = {"Cc", "Cs", "Zl", "Zp"}
 
 
 RENDERERS = {
-    "text": text.render,
-    "json": json_printer.render,
-    "github": github.render,
-    "sarif": sarif.render,
+    "text": diagnostic_text.render,
+    "json": json_printer.render_json,
+    "github": formats.render_github,
+    "sarif": formats.render_sarif,
 }
 
 

@@ -5,12 +5,12 @@ import shlex
 import msgspec
 from invariants import check_diagnostics, check_span, refused
 
-from bylaw.dialects import law as dialect
-from bylaw.dialects.base import RuleFile
-from bylaw.dialects.law.command_line import WHITELIST, CommandError, read_command
-from bylaw.dialects.law.reader import read_rules
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.languages import law as dialect
+from bylaw.languages.base import RuleFile
+from bylaw.languages.law.action_reader import WHITELIST, CommandError, read_command
+from bylaw.languages.law.reader import read_rules
 from bylaw.model.decision import Decision
 from bylaw.model.diagnostic import Severity
 from bylaw.model.event import Bus, File
@@ -19,7 +19,7 @@ from bylaw.model.procedure import Book
 from bylaw.model.session import Session
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import Change
-from bylaw.tools.codes import all_codes
+from bylaw.report.printers.formats import all_codes
 
 FACTS = LawFacts(phase=2, allowed_roots=("src",), approvals=())
 MESSAGE = {

@@ -3,12 +3,12 @@
 import msgspec
 from invariants import check_diagnostics, refused
 
-from bylaw.dialects import file_policies as dialect
-from bylaw.dialects.base import RuleFile
-from bylaw.dialects.file_policies.correspondence import find
-from bylaw.dialects.file_policies.reader import read_policy
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.languages import file_policies as dialect
+from bylaw.languages.base import RuleFile
+from bylaw.languages.file_policies.reader import read_policy
+from bylaw.languages.file_policies.triggers import find_match
 from bylaw.model.decision import Decision, Needs
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry, WorkFacts
@@ -50,7 +50,7 @@ def policies(data):
 
 def check_finding(policy):
     """Nothing is listed that did not change, and what is violated says why."""
-    finding = find(policy, CHANGES)
+    finding = find_match(policy, CHANGES)
     if finding is None:
         return
     assert finding.trigger_files

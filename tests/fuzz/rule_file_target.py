@@ -3,20 +3,19 @@
 import msgspec
 from invariants import check_diagnostics, refused
 
-from bylaw.dialects import toml_rules as dialect
-from bylaw.dialects.base import RuleFile
-from bylaw.dialects.toml_rules.reader import read_rules
-from bylaw.dialects.toml_rules.written import from_note, to_note
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.languages import toml_rules as dialect
+from bylaw.languages.base import RuleFile
+from bylaw.languages.toml_rules.reader import read_rules
+from bylaw.languages.toml_rules.syntax import from_note, to_note
 from bylaw.model.decision import Decision
 from bylaw.model.diagnostic import Severity
 from bylaw.model.event import Prompt, SessionEnd, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.procedure import Book
 from bylaw.model.session import Session
 from bylaw.model.source import SourceFile
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus
+from bylaw.model.vocabulary import CallStatus, Verdict
 
 EVENTS = [
     Prompt(text="p", seq=1),

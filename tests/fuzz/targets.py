@@ -19,27 +19,26 @@ from policy_target import policies
 from rule_file_target import toml_rules
 from views import GUARD_FACTS, condition_facts, facts_source, rich_condition_view, rich_guard_view
 
-from bylaw.dialects.toml import Array, Table, Value, load_toml
-from bylaw.dialects.yaml import Mapping, Scalar, Sequence, load_yaml
 from bylaw.expr import template
 from bylaw.expr.conditions import parse_condition
 from bylaw.expr.expression import load_condition, load_guard
 from bylaw.expr.guard_environment import guard_environment
 from bylaw.expr.guards import parse_guard
 from bylaw.expr.limits import MAX_OUTPUT_CHARS
-from bylaw.expr.paths import Pattern, check_resolvable, normalise, pattern
-from bylaw.expr.paths.index import PathIndex
-from bylaw.expr.printing import print_condition, print_guard
 from bylaw.expr.tree import Const, Text, walk
+from bylaw.expr.unparse import print_condition, print_guard
+from bylaw.languages.toml import Array, Table, Value, load_toml
+from bylaw.languages.yaml import YamlMapping, YamlScalar, YamlSequence, load_yaml
 from bylaw.model.codes.expressions import EXPRESSION_TOO_DEEP, EXPRESSION_TOO_LONG
 from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.wire import EventError, decode_event, encode_event
-from bylaw.runtime.configuration import read_settings
-from bylaw.tools.expression_facts import condition_view, guard_view
-from bylaw.tools.suites.page import After, Step
-from bylaw.tools.suites.reader import read_page
-from bylaw.tools.try_expression import try_expression
+from bylaw.paths import Pattern, check_resolvable, normalise, pattern
+from bylaw.paths.index import PathIndex
+from bylaw.report.expression import condition_view, evaluate_expression, guard_view
+from bylaw.report.suites.page import CommandStep, FileExpectation
+from bylaw.report.suites.reader import read_page
+from bylaw.runtime.root import read_settings
 
 GUARD_VIEW = rich_guard_view()
 CONDITION_VIEW = rich_condition_view()
@@ -131,7 +130,7 @@ def constants(tree):
 
 def check_trial(text, dialect, given=None):
     """The work behind `bylaw expr`."""
-    trial = try_expression(text, dialect, given or FACTS_SOURCES[dialect])
+    trial = evaluate_expression(text, dialect, given or FACTS_SOURCES[dialect])
     assert trial.answer.keys() in ({"value"}, {"error"})
     json.dumps(trial.answer, allow_nan=False)
     if trial.diagnostics:
@@ -230,12 +229,12 @@ def check_node(node, source, outer):
     assert outer.start <= node.span.start
     assert node.span.end <= outer.end
     match node:
-        case Sequence(items=items):
+        case YamlSequence(items=items):
             inner = items
-        case Mapping(pairs=pairs):
+        case YamlMapping(pairs=pairs):
             inner = [part for pair in pairs for part in (pair.key, pair.value)]
             assert len({pair.key.value for pair in pairs}) == len(pairs)
-        case Scalar():
+        case YamlScalar():
             inner = ()
     for part in inner:
         check_node(part, source, node.span)
@@ -333,10 +332,10 @@ def pages(data):
     page = None if source is None else refused(read_page, source)
     for case in () if page is None else page.cases:
         for step in case.steps:
-            if isinstance(step, After):
+            if isinstance(step, FileExpectation):
                 check_span(step.place, source)
                 check_span(step.body, source)
-            elif isinstance(step, Step):
+            elif isinstance(step, CommandStep):
                 check_span(step.command, source)
                 check_span(step.expectation, source)
                 assert step.words[0] in {"bylaw", "git"}

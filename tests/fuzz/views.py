@@ -3,7 +3,7 @@
 import json
 
 from bylaw.model.source import SourceFile
-from bylaw.tools.expression_facts import condition_view, guard_view
+from bylaw.report.expression import condition_view, guard_view
 
 GUARD_FACTS = {
     "turn_index": 7,

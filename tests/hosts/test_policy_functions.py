@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bylaw
-from bylaw.expr.paths import is_normalised, pattern
+from bylaw.paths import is_normalised, pattern
 
 POLICY = "---\ntrigger: {}\n---\nCheck it.\n"
 

@@ -1,14 +1,10 @@
 """The short words in which the tests of sessions tell what happened."""
 
 from bylaw.model.decision import Decision
-from bylaw.model.event import (
-    Message,
-    ToolAfter,
-)
+from bylaw.model.event import Message, ToolAfter
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus
+from bylaw.model.vocabulary import CallStatus, Verdict
 
 ALLOW = Decision()
 DENY = Decision(verdict=Verdict.DENY)

@@ -4,17 +4,9 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from bylaw.model import effects, event, facts
-from bylaw.model.decision import (
-    Decision,
-    OnFailure,
-    Plan,
-    Reason,
-    TraceLine,
-    TraceResult,
-)
-from bylaw.model.slate import variable_space
+from bylaw.model.decision import Decision, OnFailure, Plan, Reason, TraceLine, TraceResult
+from bylaw.model.session import variable_space
 from bylaw.model.values import MAX_COUNT
-from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import (
     ActorHint,
     ApprovalState,
@@ -33,6 +25,7 @@ from bylaw.model.vocabulary import (
     Priority,
     Recipient,
     Role,
+    Verdict,
 )
 
 texts = st.text(max_size=12)
@@ -59,7 +52,7 @@ def known(strategy):
     return st.just(UNSET) | strategy
 
 
-parties = st.builds(facts.Party, id=texts, settings=objects)
+parties = st.builds(facts.Principal, id=texts, settings=objects)
 script_results = (
     st.builds(facts.ScriptResult, value=values)
     | st.builds(facts.ScriptResult, error=texts)
@@ -98,7 +91,7 @@ common_facts = {
     "scripts": known(st.dictionaries(texts, script_results, max_size=2)),
     "disabled": known(lists_of_words),
 }
-protected = st.lists(st.builds(facts.Protected, path=texts, why=texts), max_size=2).map(tuple)
+protected = st.lists(st.builds(facts.ProtectedFile, path=texts, why=texts), max_size=2).map(tuple)
 work_facts = st.builds(
     facts.WorkFacts,
     **common_facts,

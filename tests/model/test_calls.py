@@ -5,16 +5,11 @@ from folding import ALLOW, DENY, after, call
 
 from bylaw.model.calls import MAX_PENDING
 from bylaw.model.decision import Decision
-from bylaw.model.event import (
-    ToolBefore,
-    TurnEnd,
-    TurnStart,
-)
+from bylaw.model.event import ToolBefore, TurnEnd, TurnStart
 from bylaw.model.fold import observe
+from bylaw.model.history import WINDOW
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus
-from bylaw.model.window import WINDOW
+from bylaw.model.vocabulary import CallStatus, Verdict
 
 
 class TestCalls:

@@ -6,7 +6,7 @@ from random_model import decisions
 
 from bylaw.model.decision import Decision, Need, NeedName, Needs, Plan, Reason, TraceResult
 from bylaw.model.effects import LockAcquire, LockRelease, Log
-from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Verdict
 
 
 def plan(*steps, again=False):
@@ -57,8 +57,8 @@ def test_steps_of_on_error_are_numbered_behind_those_of_all_plans():
 
 
 def test_one_plan_with_again_brings_the_event_again():
-    assert Decision(plans=(plan(), plan(again=True))).comes_again
-    assert not Decision(plans=(plan(),)).comes_again
+    assert Decision(plans=(plan(), plan(again=True))).needs_second_round
+    assert not Decision(plans=(plan(),)).needs_second_round
 
 
 def test_needs_name_the_facts_to_gather():

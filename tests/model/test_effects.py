@@ -5,14 +5,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from bylaw.model.effects import (
-    CommandRun,
-    MessageInsert,
-    Notify,
-    Outcome,
-    OutcomePart,
-    Step,
-)
+from bylaw.model.effects import CommandRun, MessageInsert, Notify, Outcome, OutcomePart, Step
 from bylaw.model.vocabulary import Op, Role
 
 PARAMETERS = {

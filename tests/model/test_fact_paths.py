@@ -2,8 +2,7 @@
 
 import pytest
 
-from bylaw.model.fact_paths import fact_path, file_path, shown_path
-from bylaw.model.visible import visible, visible_once
+from bylaw.model.display import fact_path, file_path, shown_path, visible, visible_once
 
 NAMES = [b"a.py", "é.py".encode(), b"\xff.py", rb"\u{dcff}.py", rb"\u{5c}u{dcff}.py", b"a\nb",
          "\u202e".encode(), b"\xff\n", rb"\u{110000}", rb"\x", rb"\u", rb"\u{}"]  # fmt: skip

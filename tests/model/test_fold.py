@@ -4,16 +4,9 @@ from folding import after, call, said
 
 from bylaw.model.decision import Decision, Plan
 from bylaw.model.effects import RulesEnable, StateSet
-from bylaw.model.event import (
-    HistoryChanged,
-    SessionEnd,
-    ToolBefore,
-    TurnEnd,
-    TurnStart,
-)
+from bylaw.model.event import HistoryChanged, SessionEnd, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.fold import observe
-from bylaw.model.session import Session
-from bylaw.model.slate import variable_space
+from bylaw.model.session import Session, variable_space
 from bylaw.model.vocabulary import Kind, Role
 
 

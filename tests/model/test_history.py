@@ -3,17 +3,11 @@
 import pytest
 from folding import after, call, said
 
-from bylaw.model.event import (
-    HistoryChanged,
-    Prompt,
-    TurnEnd,
-    TurnStart,
-)
+from bylaw.model.event import HistoryChanged, Prompt, TurnEnd, TurnStart
 from bylaw.model.fold import observe
-from bylaw.model.history import History
+from bylaw.model.history import WINDOW, History
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import CallStatus, Role
-from bylaw.model.window import WINDOW
 
 
 class TestHistory:

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bylaw.model.iso_time import iso_time
+from bylaw.model.display import iso_time
 
 LAST = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
 

@@ -5,11 +5,7 @@ from folding import after
 
 from bylaw.model.decision import Decision, Plan
 from bylaw.model.effects import MessageInsert, Notify
-from bylaw.model.event import (
-    EffectDone,
-    TurnEnd,
-    TurnStart,
-)
+from bylaw.model.event import EffectDone, TurnEnd, TurnStart
 from bylaw.model.vocabulary import DeliverAt, EffectStatus, Op, Role
 
 

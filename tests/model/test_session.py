@@ -8,16 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_model import decisions, events
 
-from bylaw.model.calls import MAX_PENDING
+from bylaw.model.calls import MAX_PENDING, MAX_SENT
 from bylaw.model.decision import Decision
 from bylaw.model.effects import Log
 from bylaw.model.event import ToolAfter, ToolBefore, TurnEnd
 from bylaw.model.fold import fold, observe
-from bylaw.model.notices import MAX_SENT
-from bylaw.model.session import Session, encode_session
-from bylaw.model.stops import MAX_BLOCKED
+from bylaw.model.history import WINDOW
+from bylaw.model.session import MAX_BLOCKED, Session, encode_session
 from bylaw.model.vocabulary import CallStatus
-from bylaw.model.window import WINDOW
 
 runs = st.lists(st.tuples(events, decisions()), max_size=12)
 
@@ -134,6 +132,6 @@ def test_no_call_is_pending_and_counted_or_counted_twice(script):
             became |= dict.fromkeys(late, "counted at the end of its turn")
         fates = list(became.values())
 
-        assert session.calls.pending_of("Y") == fates.count("pending")
+        assert session.calls.count_pending("Y") == fates.count("pending")
         assert session.count_calls("Y") == sum(what.startswith("counted") for what in fates)
         assert session.calls.all.count == len(session.calls.tools) == session.count_calls("Y")

@@ -6,16 +6,18 @@ from msgspec.structs import replace
 
 from bylaw.model.decision import Decision, Plan, Reason
 from bylaw.model.effects import EntryWrite
-from bylaw.model.event import (
-    AgentStop,
-    TurnStart,
-)
+from bylaw.model.event import AgentStop, TurnStart
 from bylaw.model.facts import Entry, WorkFacts
 from bylaw.model.fold import fold
-from bylaw.model.session import Session
-from bylaw.model.stops import MAX_AS_ONE, MAX_BLOCKED, MAX_EACH, released, violations
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import EntryStatus
+from bylaw.model.session import (
+    MAX_BLOCKED,
+    MAX_BLOCKED_AS_ONE,
+    MAX_VIOLATIONS,
+    Session,
+    release_record,
+    violations,
+)
+from bylaw.model.vocabulary import EntryStatus, Verdict
 
 # Digests that were made before each violation was counted for itself.
 ONE_AS_BEFORE = "fef21149a1c0c772e8ca621adaa55dc16461c3d715b4a0b1106547293e54bd45"
@@ -57,10 +59,10 @@ class TestBlockedStops:
     def test_one_that_was_let_through_is_no_block(self):
         stop, deny = self.stop(), self.deny()
         session = after(stop, stop, stop, decision=deny)
-        session = after(released(stop, [*violations(stop, deny)], 2), session=session)
+        session = after(release_record(stop, [*violations(stop, deny)], 2), session=session)
 
         assert self.times(session, stop, deny) == 2
-        assert after(released(stop, ["other"], 2), session=session).blocked == session.blocked
+        assert after(release_record(stop, ["other"], 2), session=session).blocked == session.blocked
 
     def test_a_record_of_an_older_version_counts_as_it_did(self):
         """It names one violation, and nobody looked at whether it was the first."""
@@ -68,7 +70,7 @@ class TestBlockedStops:
         [digest] = violations(stop, deny)
         session = after(stop, stop, decision=deny)
         session = after(
-            replace(released(stop, [], 1), result={"violation": digest}), session=session
+            replace(release_record(stop, [], 1), result={"violation": digest}), session=session
         )
 
         [kept] = session.blocked.stops
@@ -84,9 +86,9 @@ class TestBlockedStops:
         assert [[*one] for one in found] == [[ONE_AS_BEFORE], [TWO_AS_BEFORE]]
         assert [*violations(self.stop(), self.deny())] == [ONE_AS_BEFORE], "so a single one goes on"
         session = Session()
-        for n in range(MAX_AS_ONE + 5):
+        for n in range(MAX_BLOCKED_AS_ONE + 5):
             session = fold(session, stops[0], self.deny(str(n)))
-        assert len(session.blocked.stops) == MAX_AS_ONE
+        assert len(session.blocked.stops) == MAX_BLOCKED_AS_ONE
 
     def both(self, digest, *, of="q"):
         """`p` stays as it is, while the entry of `q` changes."""
@@ -113,7 +115,7 @@ class TestBlockedStops:
         stop, deny = self.both("0"), self.deny_both()
         p, q = violations(stop, deny)
         session = after(stop, stop, decision=deny)
-        session = after(released(stop, [p], 1), session=session)
+        session = after(release_record(stop, [p], 1), session=session)
 
         found = [session.blocked.find(one) for one in (p, q)]
         assert [(one.times, one.let_through) for one in found] == [(1, True), (2, False)]
@@ -137,14 +139,14 @@ class TestBlockedStops:
         found = violations(self.stop(), deny)
         session = after(self.stop(), self.stop(), decision=deny)
 
-        assert len(found) == MAX_EACH + 1
+        assert len(found) == MAX_VIOLATIONS + 1
         assert sum(len(of) for of in found.values()) == len(reasons)
         assert {session.blocked.find(digest).times for digest in found} == {2}
 
     def test_a_violation_that_never_blocked_is_not_kept(self):
         stop, deny = self.stop(), self.deny()
         session = after(stop, decision=deny)
-        session = after(released(stop, [*violations(stop, deny)], 50), session=session)
+        session = after(release_record(stop, [*violations(stop, deny)], 50), session=session)
 
         assert session.blocked.stops == ()
 
@@ -153,7 +155,7 @@ class TestBlockedStops:
     )
     def test_a_record_that_does_not_say_what_was_let_through_changes_nothing(self, result):
         session = after(self.stop(), decision=self.deny())
-        effect = replace(released(self.stop(), ["d"], 1), result=result)
+        effect = replace(release_record(self.stop(), ["d"], 1), result=result)
 
         assert after(effect, session=session).blocked == session.blocked
 

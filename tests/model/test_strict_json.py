@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bylaw.model.source import Span
-from bylaw.model.strict_json import (
+from bylaw.model.values import (
     MAX_DEPTH,
     MAX_DIGITS,
-    Flaw,
     JsonError,
+    JsonErrorKind,
+    check_json_keys,
     decode_utf8,
-    flaw_in,
-    place_of,
+    find_json_error,
+    find_json_span,
     read_json,
-    refuse_duplicate_keys,
 )
 
 VALUES = st.recursive(
@@ -71,7 +71,7 @@ def refused(text):
     ],
 )
 def test_what_is_not_json_is_underlined(text, message, underlined):
-    assert refused(text) == (Flaw.SYNTAX, message, underlined)
+    assert refused(text) == (JsonErrorKind.SYNTAX, message, underlined)
 
 
 @pytest.mark.parametrize("sign", ["", "-"])
@@ -88,7 +88,7 @@ def test_the_second_of_two_keys_is_underlined():
         read_json(text)
 
     assert (caught.value.flaw, caught.value.message) == (
-        Flaw.DUPLICATE_KEY,
+        JsonErrorKind.DUPLICATE_KEY,
         "duplicate key `a`",
     )
     assert caught.value.span == Span(text.rindex('"a"'), text.rindex('"a"') + 3)
@@ -101,16 +101,19 @@ def test_nesting_is_bounded_and_the_bracket_underlined(opening, closing):
 
     assert read_json(deepest) is not None
     assert refused(text) == (
-        Flaw.TOO_DEEP,
+        JsonErrorKind.TOO_DEEP,
         "lists and objects are nested more than 100 deep",
         opening[0],
     )
-    assert flaw_in(text).span.start == MAX_DEPTH * len(opening)
+    assert find_json_error(text).span.start == MAX_DEPTH * len(opening)
 
 
 def test_the_sentence_names_what_was_read():
-    assert flaw_in("[").told_of("the facts are") == "the facts are not JSON: it ends too early"
-    assert flaw_in('{"a":1,"a":1}').told_of("the facts are") == "duplicate key `a`"
+    assert (
+        find_json_error("[").sentence_about("the facts are")
+        == "the facts are not JSON: it ends too early"
+    )
+    assert find_json_error('{"a":1,"a":1}').sentence_about("the facts are") == "duplicate key `a`"
 
 
 def test_bytes_that_are_no_text_have_a_place():
@@ -136,7 +139,7 @@ def test_bytes_that_are_no_text_have_a_place():
 )
 def test_the_place_of_a_path_is_where_its_key_is_written(path, start, written):
     text = '{"vars":{"turn":5},"turn":1,"list":[7, {"\\u00e4":1}]}'
-    span = place_of(text, path)
+    span = find_json_span(text, path)
 
     assert (span.start if span else None) == start
     assert (text[span.start : span.end] if span else "") == written
@@ -172,10 +175,10 @@ def test_large_texts_are_refused_in_time_and_in_few_words(text):
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 def test_what_is_written_is_read_back(value, ascii_only, indent):
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    refuse_duplicate_keys(text)
+    check_json_keys(text)
 
     assert read_json(text) == value
-    assert place_of(text, ("no such key",)) is None or "no such key" in value
+    assert find_json_span(text, ("no such key",)) is None or "no such key" in value
 
 
 def oracle(text):

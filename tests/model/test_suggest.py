@@ -2,7 +2,7 @@
 
 import pytest
 
-from bylaw.model.suggest import MAX_LISTED, did_you_mean, nearest
+from bylaw.model.diagnostic import MAX_LISTED, did_you_mean, nearest_name
 
 
 @pytest.mark.parametrize(
@@ -15,14 +15,14 @@ from bylaw.model.suggest import MAX_LISTED, did_you_mean, nearest
     ],
 )
 def test_the_nearest(wrong, known, near):
-    assert nearest(wrong, known) == near
+    assert nearest_name(wrong, known) == near
 
 
 def test_among_thousands_one_of_about_the_same_length():
     known = [f"{'x' * size}_{number}" for size in (3, 30) for number in range(2_000)]
 
-    assert nearest("treshold", [*known, "threshold"]) == "threshold"
-    assert nearest("X" * 30 + "_7", known) == "x" * 30 + "_7"
+    assert nearest_name("treshold", [*known, "threshold"]) == "threshold"
+    assert nearest_name("X" * 30 + "_7", known) == "x" * 30 + "_7"
 
 
 def test_of_very_many_names_some_are_listed():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bylaw.model.uid import BUILT_IN, built_in_uid, dialect_of, id_of, path_of, uid_of
+from bylaw.model.rule import BUILT_IN, built_in_uid, dialect_of, id_of, path_of, uid_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from bylaw.model.verdict import Verdict, strongest
+from bylaw.model.vocabulary import Verdict, strongest
 
 
 def test_the_order_of_strength():

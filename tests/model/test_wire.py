@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_model import events
 
-from bylaw.model.codes import events as codes
+from bylaw.model.codes import runtime as codes
 from bylaw.model.event import EVENT_CLASSES, UNSTAMPED, File, Message, Prompt, ToolAfter, TurnStart
 from bylaw.model.facts import Facts
-from bylaw.model.strict_json import MAX_DEPTH
+from bylaw.model.values import MAX_DEPTH
 from bylaw.model.vocabulary import CallStatus, Change, Kind, Role
 from bylaw.model.wire import EventError, decode_event, encode_event
 

@@ -3,13 +3,12 @@
 `checked` are the files that it had to look at itself, because nothing was known of them.
 """
 
-from bylaw.dialects.base import BesideError, Loaded, WhenBroken
+from bylaw.languages.base import LoadResult, SiblingFileError, WhenBroken
 from bylaw.model.codes import Code, Example
 from bylaw.model.diagnostic import error, warning
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.source import Span
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Kind
+from bylaw.model.vocabulary import Kind, Verdict
 
 name = "scripted"
 spec = "one script a line, 1.0"
@@ -56,7 +55,7 @@ def load(files):
         file.digest: b"\n".join([b"scripts", *_paths(file)]) for file in files if not file.known
     }
     groups = (Group("scripted", 100, PROCEDURE, ()),)
-    return Loaded(groups, tuple(found), notes)
+    return LoadResult(groups, tuple(found), notes)
 
 
 def _paths(file):
@@ -69,7 +68,7 @@ def _findings(file):
     for path in file.known.split(b"\n")[1:] if file.known else _paths(file):
         try:
             scripts.append(file.beside.read(path.decode()))
-        except BesideError as wrong:
+        except SiblingFileError as wrong:
             yield error(BAD, str(wrong), file.source, Span(0, 3))
     if "warn" in file.source.text:
         yield warning(BAD, "a warning", file.source, Span(0, 1))

@@ -4,15 +4,15 @@ import pytest
 
 import bylaw
 from bylaw.model.event import ToolBefore
-from bylaw.model.verdict import Verdict
-from bylaw.runtime.discovery import discover
-from bylaw.runtime.loading import load, load_paths, load_root
+from bylaw.model.vocabulary import Verdict
+from bylaw.report.check import check
+from bylaw.report.explain import explain
+from bylaw.report.printers.rules import check_data
+from bylaw.report.rules import show_rule
+from bylaw.runtime.loader import load, load_paths, load_root
 from bylaw.runtime.root import read_configuration
-from bylaw.runtime.trust import TrustState, request_of, trust_of
-from bylaw.tools.check import check
-from bylaw.tools.explain.telling import explain
-from bylaw.tools.printers.check import as_data
-from bylaw.tools.rules import show_rule
+from bylaw.runtime.rule_files import discover
+from bylaw.runtime.trust import TrustState, check_trust, trust_request
 
 NAMED = '[[book]]\npath = "prompts/main.chatmd"\n'
 CALL = {"kind": "tool.before", "tool": "shell"}
@@ -82,7 +82,7 @@ class TestConvention:
         put(root, deny(), "named.chatmd")
         put(root, '[[book]]\npath = "named.chatmd"\n', "bylaw.toml")
 
-        assert [(book["path"], book["why"]) for book in as_data(check([]))["books"]] == [
+        assert [(book["path"], book["why"]) for book in check_data(check([]))["books"]] == [
             ("named.chatmd", "named in bylaw.toml"),
             ("prompts/main.chatmd", "prompts/*.chatmd, for its own chat"),
         ]
@@ -173,7 +173,7 @@ class TestTrust:
 
     def test_everything_that_a_chat_can_start(self, root):
         put(root, self.chat)
-        request = request_of(*self.asked(root))
+        request = trust_request(*self.asked(root))
         starts = {(start.what, start.name, start.uid.partition("#")[2]) for start in request.starts}
 
         assert starts == {
@@ -186,15 +186,15 @@ class TestTrust:
 
     def test_what_is_said_in_the_chat_asks_for_nothing_new(self, root):
         put(root, self.chat)
-        before = request_of(*self.asked(root))
+        before = trust_request(*self.asked(root))
         put(root, self.chat + "<user>more</user>\n")
 
-        assert request_of(*self.asked(root)) == before
+        assert trust_request(*self.asked(root)) == before
 
     def test_a_chat_that_starts_nothing_needs_no_trust(self, root):
         put(root, deny())
 
-        assert trust_of(str(root), *self.asked(root)).state is TrustState.NOT_NEEDED
+        assert check_trust(str(root), *self.asked(root)).state is TrustState.NOT_NEEDED
         (book,) = check([]).books
         assert book.trusted
         assert not book.can_start

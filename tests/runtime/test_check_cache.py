@@ -11,9 +11,9 @@ import msgspec
 import pytest
 import scripted
 
-from bylaw.runtime import check_cache, check_version
+from bylaw.runtime import check_cache
 from bylaw.runtime.check_cache import MAX_CACHE_BYTES, MAX_FILES, MAX_UNUSED, PREFIX, CheckCache
-from bylaw.runtime.loading import load_paths, load_root
+from bylaw.runtime.loader import load_paths, load_root
 
 NOBODY = 65534
 
@@ -44,7 +44,7 @@ def keep(root, **notes):
 
 def known(root, *digests):
     cache = start(root)
-    return [cache.recall(digest).decode() for digest in digests]
+    return [cache.find_note(digest).decode() for digest in digests]
 
 
 def files(home):
@@ -62,7 +62,7 @@ def test_languages_and_roots_have_files_of_their_own(home, root):
     keep(f"{root}-2", a="two")
     other = SimpleNamespace(name="other", __name__="scripted")
 
-    assert CheckCache(other, root).recall("a") == b""
+    assert CheckCache(other, root).find_note("a") == b""
     assert (known(root, "a"), known(f"{root}-2", "a")) == (["one"], ["two"])
     assert len(files(home)) == 2
 
@@ -86,7 +86,7 @@ def test_nothing_is_written_without_news(home, root):
     stamp = before.stat().st_ino
     keep(root, a="one")
     cache = start(root)
-    cache.recall("a")
+    cache.find_note("a")
     cache.keep()
 
     assert [one.stat().st_ino for one in files(home)] == [stamp]
@@ -97,7 +97,7 @@ def test_nothing_is_written_without_news(home, root):
 def test_what_is_used_stays_and_of_the_rest_the_newest(home, root):
     keep(root, **{f"old{number}": "x" for number in range(MAX_UNUSED)})
     cache = start(root)
-    cache.recall("old5")
+    cache.find_note("old5")
     cache.note({"new": b"y"})
     cache.keep()
     keep(root, newer="z")
@@ -273,9 +273,9 @@ def language(tmp_path, monkeypatch):
     sys.modules.pop("own_language", None)
     language = import_module("own_language")
     language.name = "own"
-    check_version._of.cache_clear()
+    check_cache._module_version.cache_clear()
     yield language
-    check_version._of.cache_clear()
+    check_cache._module_version.cache_clear()
 
 
 @pytest.mark.parametrize("edited", ["reader.py", "__init__.py", "new.py"])
@@ -283,29 +283,29 @@ def test_an_edited_language_knows_nothing(edited, language, home, root, tmp_path
     cache = CheckCache(language, root)
     cache.note({"a": b"one"})
     cache.keep()
-    check_version._of.cache_clear()
-    assert CheckCache(language, root).recall("a") == b"one"
+    check_cache._module_version.cache_clear()
+    assert CheckCache(language, root).find_note("a") == b"one"
 
     (tmp_path / "own_language" / edited).write_text("new = 2")
-    check_version._of.cache_clear()
-    assert CheckCache(language, root).recall("a") == b""
+    check_cache._module_version.cache_clear()
+    assert CheckCache(language, root).find_note("a") == b""
 
 
-@pytest.mark.parametrize("part", ["expr/check.py", "dialects/base.py", "model/rule.py"])
+@pytest.mark.parametrize("part", ["expr/check.py", "languages/base.py", "model/rule.py"])
 def test_so_does_an_edited_bylaw(part, home, root, tmp_path, monkeypatch):
     copy = tmp_path / "bylaw"
-    shutil.copytree(check_version._BYLAW, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(check_version, "_BYLAW", str(copy))
-    check_version._of.cache_clear()
-    before = check_version.check_version(scripted)
-    check_version._of.cache_clear()
-    assert check_version.check_version(scripted) == before
+    shutil.copytree(check_cache._BYLAW, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(check_cache, "_BYLAW", str(copy))
+    check_cache._module_version.cache_clear()
+    before = check_cache.check_version(scripted)
+    check_cache._module_version.cache_clear()
+    assert check_cache.check_version(scripted) == before
 
     with (copy / part).open("a") as file:
         file.write("# mended\n")
-    check_version._of.cache_clear()
-    assert check_version.check_version(scripted) != before
-    check_version._of.cache_clear()
+    check_cache._module_version.cache_clear()
+    assert check_cache.check_version(scripted) != before
+    check_cache._module_version.cache_clear()
 
 
 def put(root, name, text):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.runtime.command import ENVIRONMENT, Process
+from bylaw.runtime.sandbox.command import ENVIRONMENT, Process
 from waiting import open_files, state, wait_until_gone
 
 PYTHON = [sys.executable, "-I", "-S", "-c"]
@@ -149,7 +149,7 @@ class TestEnding:
     def test_with_the_interpreter(self, end):
         """One that reads its input ends even when we are not asked."""
         code = (
-            "import os, sys; from bylaw.runtime.command import Process\n"
+            "import os, sys; from bylaw.runtime.sandbox.command import Process\n"
             f"process = Process({PYTHON!r} + ['import sys; sys.stdin.read()'])\n"
             f"print(process.pid, flush=True)\n{end}"
         )
@@ -166,7 +166,7 @@ class TestEnding:
 import os, sys, time
 sys.path.insert(0, {TESTS!r})
 from waiting import wait_until_gone, state
-from bylaw.runtime.command import Process
+from bylaw.runtime.sandbox.command import Process
 process = Process({PYTHON!r} + ['import sys; sys.stdin.read()'])
 files = len(os.listdir('/proc/self/fd'))
 if (child := os.fork()) == 0:

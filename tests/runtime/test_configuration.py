@@ -4,11 +4,7 @@ import pytest
 
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile
-from bylaw.runtime.configuration import (
-    IN_PROJECT,
-    Configuration,
-    read_settings,
-)
+from bylaw.runtime.root import IN_PROJECT, Configuration, read_settings
 
 
 def settings(text, below=()):

@@ -11,8 +11,7 @@ from msgspec import UNSET
 
 from bylaw.model.decision import ScriptCall
 from bylaw.model.facts import ScriptResult
-from bylaw.runtime.lua.process import SCRIPT_SECONDS
-from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.scripts import SCRIPT_SECONDS, ScriptRunner
 
 STEPS = "the script took more than 10000000 steps"
 MEMORY = "the script used more than 32 MiB of memory"

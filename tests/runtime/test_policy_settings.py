@@ -4,10 +4,9 @@ import os
 
 import pytest
 
+from bylaw.model import diagnostic_text as printer
 from bylaw.model.diagnostic import Severity
-from bylaw.runtime.configuration import Configuration
-from bylaw.runtime.discovery import POLICIES, Search, Why, discover, given
-from bylaw.runtime.loading import load, load_root
+from bylaw.runtime.loader import load, load_root
 from bylaw.runtime.policy_settings import (
     CONFIG,
     LEGACY,
@@ -16,7 +15,8 @@ from bylaw.runtime.policy_settings import (
     PolicySettings,
     read_policy_settings,
 )
-from bylaw.tools.printers import text as printer
+from bylaw.runtime.root import Configuration
+from bylaw.runtime.rule_files import POLICIES, RuleFileReason, SearchResult, discover, search_given
 
 
 @pytest.fixture
@@ -149,7 +149,11 @@ class TestSearch:
         settings(root, "policy: {policies_dir: rules}")
         search = discover(str(root), Configuration())
         [one] = search.found
-        assert (one.path, one.why, one.by) == ("rules/there.md", Why.CONVENTION, "rules/*.md")
+        assert (one.path, one.why, one.by) == (
+            "rules/there.md",
+            RuleFileReason.CONVENTION,
+            "rules/*.md",
+        )
         assert "rules/*.md" in [place.pattern for place in search.places]
 
     def test_switched_off(self, root):
@@ -170,9 +174,9 @@ class TestSearch:
 
     def test_a_language_that_is_off_is_not_loaded(self, root):
         (root / "rules.toml").write_text("broken")
-        found = given(str(root), ["rules.toml"], str(root))
+        found = search_given(str(root), ["rules.toml"], str(root))
         assert load(found).diagnostics
-        off = load(Search(str(root), found.found, off=("toml",)))
+        off = load(SearchResult(str(root), found.found, off=("toml",)))
         assert (off.books, off.diagnostics) == ((), ())
 
     def test_findings_refuse_nothing(self, root):

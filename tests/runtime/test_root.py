@@ -5,7 +5,8 @@ import os
 import pytest
 
 from bylaw.model.errors import LoadError
-from bylaw.runtime.root import absolute, find_root, is_root, read_configuration
+from bylaw.runtime.root import find_root, is_root, read_configuration
+from bylaw.store.files import absolute
 
 OURS = "[tool.bylaw]\ndiscover = false\n"
 

@@ -14,8 +14,7 @@ from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.decision import Need, NeedName, ScriptCall
 from bylaw.model.event import TurnStart
 from bylaw.model.facts import Facts, ScriptResult
-from bylaw.runtime.lua.process import SCRIPT_SECONDS
-from bylaw.runtime.scripts import MAX_INPUT, MAX_KEPT, ScriptRunner
+from bylaw.runtime.scripts import MAX_CACHED, MAX_INPUT, SCRIPT_SECONDS, ScriptRunner
 from waiting import open_files, state, wait_until_gone
 
 HERE = str(Path(__file__).parent)
@@ -313,11 +312,11 @@ class TestGathering:
         assert runner.gather(TurnStart(), need("return true")) == Facts(scripts={"key": YES})
 
     def test_not_too_many_are_kept(self, runner):
-        for number in range(MAX_KEPT + 5):
+        for number in range(MAX_CACHED + 5):
             runner.gather(TurnStart(), need("return true", str(number)))
             runner.gather(TurnStart(), need("return true", "often"))
 
-        assert len(runner._kept) == MAX_KEPT
+        assert len(runner._kept) == MAX_CACHED
         assert "often" in runner._kept
         assert "0" not in runner._kept
 
@@ -338,7 +337,7 @@ class TestGathering:
         code = """
 import sys
 sys.modules["lupa"] = None
-from bylaw.expr.lua_syntax import lua_available
+from bylaw.expr.lua import lua_available
 from bylaw.model.decision import Need, NeedName, ScriptCall
 from bylaw.model.event import TurnStart
 from bylaw.runtime.scripts import ScriptRunner

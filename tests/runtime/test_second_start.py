@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 import bylaw
-from bylaw.dialects import dialect_named
-from bylaw.dialects.toml_rules import loading
-from bylaw.dialects.toml_rules.reader import read_rules
-from bylaw.dialects.toml_rules.written import to_note
+from bylaw.languages import find_language
+from bylaw.languages.toml_rules import lowering
+from bylaw.languages.toml_rules.reader import read_rules
+from bylaw.languages.toml_rules.syntax import to_note
 from bylaw.model.source import SourceFile
 from bylaw.runtime.check_cache import CheckCache
-from bylaw.runtime.loading import load_paths
+from bylaw.runtime.loader import load_paths
 
 GREET = """\
 [rule]
@@ -54,7 +54,7 @@ def read_texts(monkeypatch):
         asked.extend(source.path for source in sources)
         return read_rules(sources)
 
-    monkeypatch.setattr(loading, "read_rules", reading)
+    monkeypatch.setattr(lowering, "read_rules", reading)
     return asked
 
 
@@ -92,7 +92,7 @@ def test_a_copy_under_another_name_is_told(root):
 
 
 def poison(root, text, note):
-    cache = CheckCache(dialect_named("toml"), str(root))
+    cache = CheckCache(find_language("toml"), str(root))
     cache.note({sha256(text.encode()).hexdigest(): note})
     cache.keep()
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bylaw.runtime.settings.patterns import UnboundedError, bounded
+from bylaw.runtime.setting_types import UnboundedError, compile_bounded
 
 ACCEPTED = [
     r"sk-[A-Za-z0-9]+",
@@ -56,7 +56,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("pattern", ACCEPTED)
 def test_what_is_accepted_is_quick_on_hostile_texts(pattern):
-    compiled = bounded(pattern)
+    compiled = compile_bounded(pattern)
     begin = time.process_time()
     for text in HOSTILE:
         compiled.sub("", text)
@@ -68,20 +68,20 @@ def test_what_is_accepted_is_quick_on_hostile_texts(pattern):
 @pytest.mark.parametrize("pattern", UNBOUNDED)
 def test_what_a_text_can_keep_busy_is_refused(pattern):
     with pytest.raises(UnboundedError):
-        bounded(pattern)
+        compile_bounded(pattern)
 
 
 @pytest.mark.parametrize("pattern", UNUSABLE)
 def test_what_is_no_pattern_or_matches_everywhere(pattern):
     with pytest.raises(ValueError) as caught:
-        bounded(pattern)
+        compile_bounded(pattern)
 
     assert not isinstance(caught.value, UnboundedError)
 
 
 def test_a_repeat_whose_end_is_certain_does_not_multiply():
-    assert bounded(r"\w{1,400}@\d{1,400}x")
+    assert compile_bounded(r"\w{1,400}@\d{1,400}x")
     with pytest.raises(UnboundedError):
-        bounded(r"\w{1,400}a\d{1,400}x")
+        compile_bounded(r"\w{1,400}a\d{1,400}x")
     with pytest.raises(UnboundedError):
-        bounded(r"\w{1,400}\B@\d{1,400}x")  # more than one look is needed
+        compile_bounded(r"\w{1,400}\B@\d{1,400}x")  # more than one look is needed

@@ -9,12 +9,12 @@ import pytest
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import PolicyMode
-from bylaw.runtime.configuration import IN_PROJECT, Configuration, read_settings
-from bylaw.runtime.settings import OF_TRUST, TABLES, Settings, for_trust, restrained
-from bylaw.runtime.settings.tables import (
+from bylaw.runtime.root import IN_PROJECT, Configuration, read_settings
+from bylaw.runtime.settings import (
+    TABLES,
+    TRUSTED_TABLES,
     BookSettings,
     CommandSettings,
-    Durability,
     GeneralSettings,
     HooksSettings,
     JournalSettings,
@@ -22,8 +22,12 @@ from bylaw.runtime.settings.tables import (
     ModelSettings,
     OnFailure,
     ProtectSettings,
+    Settings,
     StopSettings,
+    restrict,
+    values_to_trust,
 )
+from bylaw.store.journal.database import Durability
 
 DOCUMENTATION = Path(__file__).parent.parent.parent / "docs" / "configuration.md"
 
@@ -257,23 +261,26 @@ def test_while_untrusted_only_what_is_stricter_counts(name):
     lax, strict = DIRECTIONS[name]
 
     if lax is not None:
-        assert restrained(Settings(**{table: TABLES[table](**{key: lax})})) == Settings()
+        assert restrict(Settings(**{table: TABLES[table](**{key: lax})})) == Settings()
     if strict is not None:
         kept = Settings(**{table: TABLES[table](**{key: strict})})
-        assert restrained(kept) == kept != Settings()
+        assert restrict(kept) == kept != Settings()
 
 
 def test_restraint_of_restraint_changes_nothing():
-    once = restrained(read(WHOLE).settings)
+    once = restrict(read(WHOLE).settings)
 
-    assert restrained(once) == once
-    assert restrained(Settings()) == Settings()
+    assert restrict(once) == once
+    assert restrict(Settings()) == Settings()
 
 
 def test_what_a_person_trusts_is_what_differs_from_the_defaults():
-    assert for_trust(Settings()) == {}
-    assert for_trust(read("[command]\ntimeout_s = 60\n[journal]\nkeep_days = 3\n").settings) == {}
-    assert for_trust(read(WHOLE).settings) == {
+    assert values_to_trust(Settings()) == {}
+    assert (
+        values_to_trust(read("[command]\ntimeout_s = 60\n[journal]\nkeep_days = 3\n").settings)
+        == {}
+    )
+    assert values_to_trust(read(WHOLE).settings) == {
         "command": {
             "roots": ["src", "tools", "."],
             "allow": ["npm", "python3.11", "g++"],
@@ -291,4 +298,4 @@ def test_what_a_person_trusts_is_what_differs_from_the_defaults():
             "base_url": "https://models.example.org:8443/v1",
         },
     }
-    assert set(for_trust(read(WHOLE).settings)) == set(OF_TRUST)
+    assert set(values_to_trust(read(WHOLE).settings)) == set(TRUSTED_TABLES)

@@ -6,15 +6,15 @@ from bylaw.model.decision import Decision, Reason
 from bylaw.model.event import AgentStop
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
-from bylaw.runtime.answer import Answer
-from bylaw.runtime.stop_gate import (
+from bylaw.model.vocabulary import Verdict
+from bylaw.runtime.answer import (
     MAX_IN_A_ROW,
     MAX_NAME,
     MAX_NAMED,
+    Answer,
     BlocksBefore,
-    judged_stop,
-    let_through_warning,
+    decide_stop,
+    release_warning,
 )
 
 
@@ -26,17 +26,17 @@ def reasons(*rules, verdict=Verdict.DENY):
 
 
 def test_it_names_each_rule_once_and_how_often_it_blocked():
-    said = let_through_warning(reasons("tidy", "readme", "tidy"), 3)
+    said = release_warning(reasons("tidy", "readme", "tidy"), 3)
 
     assert said == "released after 3 blocks: `tidy`, `readme`; recorded as unanswered"
 
 
 def test_once_is_one_block():
-    assert let_through_warning(reasons("tidy"), 1).startswith("released after 1 block: `tidy`;")
+    assert release_warning(reasons("tidy"), 1).startswith("released after 1 block: `tidy`;")
 
 
 def test_many_rules_are_counted_and_no_name_is_long_or_moves_the_cursor():
-    said = let_through_warning(reasons("a\x1b[2J", "b" * 1000, *map(str, range(MAX_NAMED))), 2)
+    said = release_warning(reasons("a\x1b[2J", "b" * 1000, *map(str, range(MAX_NAMED))), 2)
 
     assert "and 2 more" in said
     assert "\x1b" not in said
@@ -54,7 +54,7 @@ class Gate:
     def stop(self, *said, **before):
         event, decided = AgentStop(each=True), Decision(verdict=Verdict.DENY, reasons=said)
         self._session = fold(self._session, event, decided)
-        judged = judged_stop(Answer(event, decided), self, self._max, BlocksBefore(**before))
+        judged = decide_stop(Answer(event, decided), self, self._max, BlocksBefore(**before))
         for record in judged.release_records:
             self._session = fold(self._session, record, Decision())
         return judged

@@ -3,8 +3,8 @@
 import pytest
 
 import bylaw
-from bylaw.runtime.journal.store import Journal
-from bylaw.runtime.stored_rules import stored_rules
+from bylaw.runtime.rules_in_force import stored_rules
+from bylaw.store.journal.journal import Journal
 
 RULE = """\
 [rule]

@@ -10,19 +10,19 @@ import pytest
 
 import bylaw
 from bylaw.engine.index import RuleSet
-from bylaw.engine.outcome import DONE
-from bylaw.model.codes.journal import JOURNAL_FULL
+from bylaw.engine.plan import DONE
+from bylaw.model.codes.runtime import JOURNAL_FULL
 from bylaw.model.decision import Need, NeedName
 from bylaw.model.event import Custom, TurnStart
 from bylaw.model.vocabulary import Kind, Op
-from bylaw.runtime.journal.anchor import Anchor
-from bylaw.runtime.journal.errors import JournalError
-from bylaw.runtime.journal.sources import rules_with_texts
-from bylaw.runtime.journal.store import ADOPTED, Journal
-from bylaw.runtime.needs import gathered
-from bylaw.runtime.owner import this_process
+from bylaw.report.verify import verify
+from bylaw.runtime.needs import gather_facts
 from bylaw.runtime.submit import Runtime
-from bylaw.tools.verify.whole import verify
+from bylaw.store.journal.database import Anchor
+from bylaw.store.journal.errors import JournalError
+from bylaw.store.journal.journal import NO_OWNER, Journal
+from bylaw.store.journal.records import rules_with_texts
+from bylaw.store.system import own_process_name
 
 EMITS = """
 [rule]
@@ -79,7 +79,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_submit import runtime
 from bylaw.model.event import TurnStart
 from bylaw.runtime import submit
-from bylaw.runtime.journal.store import Journal
+from bylaw.store.journal.journal import Journal
 def die(self, answer, event, step):
     self._queue.append(lambda: os.kill(os.getpid(), signal.SIGKILL))
 submit._Submission._cause = die
@@ -120,7 +120,7 @@ runtime(Journal("journal.db")).submit(TurnStart())
 
 def _dead():
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    owner = this_process().split("/")
+    owner = own_process_name().split("/")
     stat = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
     child.communicate()
     return "/".join([*owner[:2], str(child.pid), stat[19]])
@@ -225,24 +225,24 @@ def test_many_scripts_of_one_event_see_what_those_before_them_wrote(root):
 class TestOwners:
     def test_plans_of_a_living_process_are_not_taken_over(self, root):
         with Journal("journal.db") as journal:
-            journal.query("INSERT INTO open_plans VALUES (9, 'default', ?)", (this_process(),))
+            journal.query("INSERT INTO open_plans VALUES (9, 'default', ?)", (own_process_name(),))
         with Journal("journal.db") as journal:
-            assert journal.open_plans("default") == [(9, this_process())]
+            assert journal.open_plans("default") == [(9, own_process_name())]
 
     def test_those_of_nobody_known_are_adopted_where_nobody_vouches(self, root, tmp_path):
         with Journal("journal.db") as journal:
             journal.query("INSERT INTO open_plans VALUES (9, 'default', 'somebody')")
-            journal.query("INSERT INTO open_plans VALUES (10, 'default', ?)", (this_process(),))
+            journal.query("INSERT INTO open_plans VALUES (10, 'default', ?)", (own_process_name(),))
         anchor = Anchor(str(tmp_path / "state"), "journal.db")
         with Journal("journal.db", anchor=anchor) as journal:
-            assert journal.open_plans("default") == [(9, ADOPTED), (10, this_process())]
+            assert journal.open_plans("default") == [(9, NO_OWNER), (10, own_process_name())]
 
 
 def test_a_gatherer_that_breaks_leaves_the_fact_unknown_and_is_logged(caplog):
     def broken(event, need):
         raise StopIteration("whatever a host's code raises")
 
-    event = gathered(TurnStart(), (Need(NeedName.SCRIPTS, "d"),), {NeedName.SCRIPTS: broken})
+    event = gather_facts(TurnStart(), (Need(NeedName.SCRIPTS, "d"),), {NeedName.SCRIPTS: broken})
     assert event.facts.unknown == ("scripts:d",)
     (logged,) = caplog.records
     assert (logged.name, logged.levelname) == ("bylaw", "ERROR")
@@ -258,7 +258,7 @@ def test_a_tool_may_submit_events_itself(root):
     )
     (root / "rules" / "emits.toml").write_text(notice)
     with bylaw.Engine(bylaw.load("rules")) as engine:
-        with engine._host.collecting() as outer:
+        with engine._host.collect_messages() as outer:
             inner = engine.submit({"kind": "turn.start"})
             engine._host._say(type("D", (), {"step": inner.messages[0]})(), TurnStart())
 

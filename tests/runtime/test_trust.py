@@ -7,14 +7,13 @@ from stat import S_IMODE
 import pytest
 
 from bylaw.model.errors import BylawError
-from bylaw.runtime.discovery import discover
-from bylaw.runtime.loading import load, load_paths
-from bylaw.runtime.own_folder import user_state
+from bylaw.runtime.loader import load, load_paths
 from bylaw.runtime.root import read_configuration
-from bylaw.runtime.settings import Settings
-from bylaw.runtime.settings.tables import CommandSettings
-from bylaw.runtime.trust import Trust, TrustState, changes_since, request_of, trust_of
-from bylaw.runtime.trust_record import forget_record, keep_record, read_record
+from bylaw.runtime.rule_files import discover
+from bylaw.runtime.settings import CommandSettings, Settings
+from bylaw.runtime.trust import Trust, TrustState, changes_since, check_trust, trust_request
+from bylaw.store.trust import read_record, remove_record, save_record
+from bylaw.store.user_state import user_state
 
 NOON = "2026-01-31T12:00:00+00:00"
 RUNS = "on agent.stop run make test\n"
@@ -42,11 +41,11 @@ def asked(root):
 
 
 def state(root):
-    return trust_of(str(root), *asked(root))
+    return check_trust(str(root), *asked(root))
 
 
 def grant(root):
-    keep_record(str(root), request_of(*asked(root)).granted(str(root), NOON))
+    save_record(str(root), trust_request(*asked(root)).granted(str(root), NOON))
 
 
 def record_file(folder):
@@ -65,9 +64,9 @@ def test_what_was_trusted_is_trusted(root):
     grant(root)
 
     assert state(root) == Trust(TrustState.TRUSTED, "a person has trusted it")
-    assert forget_record(str(root))
+    assert remove_record(str(root))
     assert state(root).state is TrustState.UNTRUSTED
-    assert not forget_record(str(root))
+    assert not remove_record(str(root))
 
 
 def test_what_starts_nothing_needs_no_trust(root):
@@ -75,7 +74,7 @@ def test_what_starts_nothing_needs_no_trust(root):
     put(root, "bylaw.toml", '[[book]]\npath = "a.lines"\n[command]\nallow = ["npm"]\n')
 
     assert state(root).state is TrustState.NOT_NEEDED
-    assert state(root).suffices
+    assert state(root).is_sufficient
 
 
 def test_trust_for_one_run():
@@ -139,7 +138,7 @@ def test_what_changed_is_told(root):
         "bylaw.toml",
         '[[book]]\npath = "a.lines"\n[command]\ntimeout_s = 10\n[law]\nbus = "b"\n',
     )
-    changes = changes_since(read_record(str(root)), request_of(*asked(root)))
+    changes = changes_since(read_record(str(root)), trust_request(*asked(root)))
 
     assert [(one.name, one.uid) for one in changes.new] == [
         ("make test", "lines:a.lines#line-2"),
@@ -179,7 +178,7 @@ def test_nothing_starts_where_nobody_was_asked(state):
     trust = Trust(state, "")
 
     assert trust.given is (state in {TrustState.TRUSTED, TrustState.ONE_RUN})
-    assert trust.suffices is (trust.given or state is TrustState.NOT_NEEDED)
+    assert trust.is_sufficient is (trust.given or state is TrustState.NOT_NEEDED)
     with pytest.raises(TypeError, match="`given`"):
         bool(trust)
 
@@ -188,15 +187,15 @@ def test_files_that_a_person_gave_are_trusted_as_the_book_is(root):
     grant(root)
     configuration = read_configuration(str(root))
 
-    assert trust_of(str(root), load_paths(["a.lines"]), configuration).given
+    assert check_trust(str(root), load_paths(["a.lines"]), configuration).given
     put(root, "b.lines", RUNS)
-    assert not trust_of(str(root), load_paths(["b.lines"]), configuration).given
+    assert not check_trust(str(root), load_paths(["b.lines"]), configuration).given
 
 
 def test_control_characters_are_visible_and_kept(root):
     put(root, "a.lines", "on agent.stop run echo \x1b[2J\u202e\u200b\n")
     grant(root)
-    request = request_of(*asked(root))
+    request = trust_request(*asked(root))
 
     assert [one.name for one in request.starts] == ["echo '\\u{1b}[2J\\u{202e}\\u{200b}'"]
     assert state(root).given
@@ -319,5 +318,5 @@ def test_a_folder_that_cannot_be_written(root, a_person):
     with pytest.raises(BylawError, match="cannot save what is trusted"):
         grant(root)
     with pytest.raises(BylawError, match="cannot remove trust"):
-        forget_record(str(root))
+        remove_record(str(root))
     assert not state(root).given

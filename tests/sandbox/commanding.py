@@ -4,8 +4,8 @@ import json
 import sys
 import time
 
-from bylaw.runtime.command import run
-from bylaw.runtime.watched.order import Command
+from bylaw.runtime.sandbox.command import run
+from bylaw.runtime.sandbox.request import CommandRequest
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 
@@ -20,7 +20,7 @@ class Commanding:
 
     def command(self, *argv, **more):
         usual = {"cwd": str(self.root), "roots": (str(self.root),), "timeout_s": 20}
-        return Command(argv=argv, **(usual | more))
+        return CommandRequest(argv=argv, **(usual | more))
 
     def run(self, *argv, cancellation=None, **more):
         return run(self.command(*argv, **more), cancellation)

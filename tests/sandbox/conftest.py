@@ -5,10 +5,10 @@ import os
 import pytest
 from commanding import Commanding
 
-from bylaw.runtime.watched import bubblewrap
-from bylaw.runtime.watched.isolation import IsolatedBy
-from bylaw.runtime.watched.run import isolation
-from bylaw.runtime.watched.watcher import below
+from bylaw.runtime.sandbox import client
+from bylaw.runtime.sandbox.client import detect_isolation
+from bylaw.runtime.sandbox.result import IsolationKind
+from bylaw.runtime.sandbox.supervisor import descendants
 from waiting import open_files
 
 HIDDEN = "bwrap-that-is-hidden"
@@ -20,20 +20,20 @@ def _isolation():
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bubblewrap, "PROGRAM", HIDDEN)
+        patch.setattr(client, "BUBBLEWRAP", HIDDEN)
         yield
 
 
 def pytest_terminal_summary(terminalreporter, config):
     hidden = os.environ.get("BYLAW_TEST_ISOLATION") == "none"
-    found = "none: bubblewrap was hidden" if hidden else isolation().as_json()
+    found = "none: bubblewrap was hidden" if hidden else detect_isolation().as_json()
     terminalreporter.write_line(f"isolation of commands: {found}")
 
 
 @pytest.fixture
 def walled():
     """Whether bubblewrap keeps commands in."""
-    return isolation().by is IsolatedBy.BUBBLEWRAP
+    return detect_isolation().by is IsolationKind.BUBBLEWRAP
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def commands(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(commands):
-    isolation()  # the trial leaves nothing either, but is made once only
+    detect_isolation()  # the trial leaves nothing either, but is made once only
     before = present()
     yield
     # What an earlier test left may go meanwhile.
@@ -52,4 +52,4 @@ def _nothing_is_left(commands):
 
 
 def present():
-    return {*below(os.getpid()), *open_files()}
+    return {*descendants(os.getpid()), *open_files()}

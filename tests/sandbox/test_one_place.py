@@ -1,4 +1,4 @@
-"""Nothing but `runtime/command.py` starts a program; the watcher that it starts, starts the command.
+"""Nothing but `runtime/sandbox/command.py` starts a program; the watcher that it starts, starts the command.
 
 A hook forks itself, to own what fails, and leaves a process of its own behind for the next.
 """
@@ -11,12 +11,12 @@ import bylaw
 
 SOURCES = Path(bylaw.__file__).parent
 ALLOWED = {
-    "hosts/hooks/front.py": {"os.fork", "os.posix_spawn"},  # Bylaw itself, nothing else
+    "hosts/hooks/entrypoint.py": {"os.fork", "os.posix_spawn"},  # Bylaw itself, nothing else
     "hosts/hooks/resident.py": {"os.fork"},
-    "runtime/command.py": {"subprocess"},
-    "runtime/watched/run.py": {"subprocess"},  # a constant of it
-    "runtime/watched/watcher.py": {"os.posix_spawn", "ctypes"},
-    "runtime/writing.py": {"ctypes"},  # renameat2, which the standard library does not have
+    "runtime/sandbox/command.py": {"subprocess"},
+    "runtime/sandbox/client.py": {"subprocess"},  # a constant of it
+    "runtime/sandbox/supervisor.py": {"os.posix_spawn", "ctypes"},
+    "store/files.py": {"ctypes"},  # renameat2, which the standard library does not have
 }
 MODULES = {
     "subprocess", "_posixsubprocess", "multiprocessing", "concurrent.futures.process", "pty",

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.runtime.command import COMMAND_PATH
-from bylaw.runtime.watched.checks import MAX_ARGUMENT, MAX_ARGUMENTS
-from bylaw.runtime.watched.order import Refusal
-from bylaw.runtime.watched.result import Ending
+from bylaw.runtime.sandbox.command import COMMAND_PATH
+from bylaw.runtime.sandbox.request import MAX_ARGUMENT, MAX_ARGUMENTS, Refusal
+from bylaw.runtime.sandbox.result import CommandEnd
 
 ECHO = "import json, sys; print(json.dumps(sys.argv[1:]))"
 
@@ -154,20 +153,20 @@ class TestAllowed:
         refused = commands.run("no-such-program", allow=frozenset({"true"}))
 
         assert refused.refusal is Refusal.NOT_ALLOWED
-        assert refused.ending is Ending.REFUSED
+        assert refused.ending is CommandEnd.REFUSED
         assert refused.why == "`no-such-program` is not one of the allowed programs"
 
     def test_a_program_that_vanishes_before_it_starts(self, commands, monkeypatch):
         path = commands.program("short-lived", "#!/bin/sh\ntouch harm\n")
-        from bylaw.runtime.watched import run as running  # noqa: PLC0415 - to come in between
+        from bylaw.runtime.sandbox import client as running  # noqa: PLC0415 - to come in between
 
-        checked = running.request
+        checked = running.supervisor_request
 
         def removed(*given, **more):
             Path(path).unlink()
             return checked(*given, **more)
 
-        monkeypatch.setattr(running, "request", removed)
+        monkeypatch.setattr(running, "supervisor_request", removed)
 
         assert commands.run(path).refusal is Refusal.VANISHED
         assert not (commands.root / "harm").exists()

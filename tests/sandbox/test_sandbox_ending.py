@@ -10,12 +10,11 @@ import time
 import pytest
 from commanding import BEAT, PYTHON, wait_for
 
-from bylaw.runtime.command import run
-from bylaw.runtime.watched import limits
-from bylaw.runtime.watched.cancellation import Cancellation
-from bylaw.runtime.watched.limits import MAX_OUTPUT
-from bylaw.runtime.watched.result import Ending
-from bylaw.runtime.watched.run import isolation
+from bylaw.runtime.sandbox import request
+from bylaw.runtime.sandbox.client import Cancellation, detect_isolation
+from bylaw.runtime.sandbox.command import run
+from bylaw.runtime.sandbox.request import MAX_OUTPUT
+from bylaw.runtime.sandbox.result import CommandEnd
 
 HANG = "import time; time.sleep(600)"
 SHORT = 0.4
@@ -32,14 +31,14 @@ class TestExit:
     def test_a_code_is_told_as_it_is(self, commands, code):
         result = commands.python(f"raise SystemExit({code})")
 
-        assert (result.ending, result.exit_code, result.signal) == (Ending.EXITED, code, None)
+        assert (result.ending, result.exit_code, result.signal) == (CommandEnd.EXITED, code, None)
         assert result.error == (f"exit code {code}" if code else "")
 
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
     def test_a_signal_is_told_as_it_is(self, commands, number):
         result = commands.python(f"import os; os.kill(os.getpid(), {int(number)})")
 
-        assert (result.ending, result.exit_code, result.signal) == (Ending.KILLED, None, number)
+        assert (result.ending, result.exit_code, result.signal) == (CommandEnd.KILLED, None, number)
         assert result.error == f"killed by {number.name}"
 
     def test_a_core_is_not_dumped(self, commands):
@@ -224,11 +223,11 @@ class TestChildren:
     def test_a_fork_bomb_has_an_end(self, commands, monkeypatch):
         """Root's processes are counted, others cannot start more."""
         bomb = "import os, time\nfor _ in range(10): os.fork()\ntime.sleep(600)"
-        monkeypatch.setattr(limits, "MAX_PROCESSES", 100)
+        monkeypatch.setattr(request, "MAX_PROCESSES", 100)
         result, took = seconds_of(lambda: commands.python(bomb))
 
         if os.geteuid() == 0:
-            assert result.ending is Ending.CROWDED
+            assert result.ending is CommandEnd.CROWDED
             assert result.error == "had more than 100 processes"
         else:
             assert "BlockingIOError" in result.stderr.text
@@ -248,7 +247,7 @@ class TestItsWatcher:
         result = commands.python(code, timeout_s=1)
 
         # In bubblewrap nothing happens; elsewhere it dies with the one that it killed.
-        assert result.ending is (Ending.TIMED_OUT if walled else Ending.KILLED)
+        assert result.ending is (CommandEnd.TIMED_OUT if walled else CommandEnd.KILLED)
         assert commands.nobody_beats()
 
     def test_stopping_its_parent(self, commands):
@@ -261,7 +260,7 @@ class TestItsWatcher:
     def test_killing_its_whole_group(self, commands):
         result = commands.python("import os; os.killpg(0, 9)")
 
-        assert (result.ending, result.signal) == (Ending.KILLED, 9)
+        assert (result.ending, result.signal) == (CommandEnd.KILLED, 9)
 
     def test_lying_to_us(self, commands):
         """Whoever finds the pipe of the watcher may write to it, and gains nothing."""
@@ -276,22 +275,22 @@ class TestItsWatcher:
         result = commands.python(code, lies)
 
         # Whatever is written to the other pipe ends the command.
-        assert result.exit_code == 5 or result.ending is Ending.KILLED
+        assert result.exit_code == 5 or result.ending is CommandEnd.KILLED
 
     def test_everything_ends_with_us(self, commands):
         """Also if we are killed and cannot say a word."""
         code = (
-            "import sys\nfrom bylaw.runtime.command import run\n"
-            "from bylaw.runtime.watched import bubblewrap\n"
-            "from bylaw.runtime.watched.order import Command\n"
+            "import sys\nfrom bylaw.runtime.sandbox.command import run\n"
+            "from bylaw.runtime.sandbox import client\n"
+            "from bylaw.runtime.sandbox.request import CommandRequest\n"
             "root, program, *argv = sys.argv[1:]\n"
-            "bubblewrap.PROGRAM = program\n"
-            "run(Command(argv=tuple(argv), cwd=root, roots=(root,), timeout_s=60))\n"
+            "client.BUBBLEWRAP = program\n"
+            "run(CommandRequest(argv=tuple(argv), cwd=root, roots=(root,), timeout_s=60))\n"
         )
-        from bylaw.runtime.watched import bubblewrap  # noqa: PLC0415 - as it is set for the tests
+        from bylaw.runtime.sandbox import client  # noqa: PLC0415 - as it is set for the tests
 
         beats = f"{BEAT}\nimport os\nos.fork() or os.setsid()\nbeat()"
-        argv = [str(commands.root), bubblewrap.PROGRAM, *PYTHON, beats]
+        argv = [str(commands.root), client.BUBBLEWRAP, *PYTHON, beats]
         process = subprocess.Popen([sys.executable, "-c", code, *argv])
         wait_for(commands.root / "beat")
         process.kill()
@@ -383,7 +382,7 @@ def test_the_record_says_which_isolation_was_in_force(commands, walled):
     """DW-099"""
     said = commands.run("true").as_json()
 
-    assert said["isolation"] == isolation().as_json()
+    assert said["isolation"] == detect_isolation().as_json()
     assert said["isolation"]["by"] == ("bubblewrap" if walled else "none")
     assert walled or said["isolation"]["why"].startswith("bubblewrap ")
     assert set(said["limits"]) == {"timeout_s", "output", "processes", "file"}

@@ -8,18 +8,16 @@ import pytest
 from bylaw.engine.index import RuleSet
 from bylaw.model.event import AgentStop
 from bylaw.model.vocabulary import EffectStatus, Op
-from bylaw.runtime.discovery import discover
-from bylaw.runtime.journal.reading import read_effects
-from bylaw.runtime.journal.sources import rules_with_texts
-from bylaw.runtime.journal.store import Journal
-from bylaw.runtime.loading import load
+from bylaw.runtime.loader import load
 from bylaw.runtime.root import read_configuration
-from bylaw.runtime.run_command import Bounds, CommandRunner
+from bylaw.runtime.rule_files import discover
+from bylaw.runtime.sandbox.client import Cancellation, detect_isolation
+from bylaw.runtime.sandbox.step import CommandLimits, CommandRunner
 from bylaw.runtime.submit import Runtime
-from bylaw.runtime.trust import Trust, TrustState, request_of, trust_of
-from bylaw.runtime.trust_record import forget_record, keep_record
-from bylaw.runtime.watched.cancellation import Cancellation
-from bylaw.runtime.watched.run import isolation
+from bylaw.runtime.trust import Trust, TrustState, check_trust, trust_request
+from bylaw.store.journal.journal import Journal
+from bylaw.store.journal.records import read_effects, rules_with_texts
+from bylaw.store.trust import remove_record, save_record
 
 NOON = "2026-01-31T12:00:00+00:00"
 
@@ -38,8 +36,8 @@ class Repository:
         return self
 
     def trusted(self):
-        request = request_of(self.library, self.configuration)
-        keep_record(str(self.root), request.granted(str(self.root), NOON))
+        request = trust_request(self.library, self.configuration)
+        save_record(str(self.root), request.granted(str(self.root), NOON))
         return self
 
     def stop(self, trust=None, **more):
@@ -47,7 +45,7 @@ class Repository:
         runner = CommandRunner(
             str(self.root),
             self.configuration.settings.command,
-            trust or (lambda: trust_of(str(self.root), self.library, self.configuration)),
+            trust or (lambda: check_trust(str(self.root), self.library, self.configuration)),
             **more,
         )
         rules, in_force = RuleSet(self.library.in_force()), rules_with_texts(self.library.books)
@@ -88,7 +86,7 @@ class TestTrust:
 
     def test_trust_that_was_taken_back_after_the_rules_were_loaded(self, repository):
         repository.write("on agent.stop run touch harm").trusted()
-        forget_record(str(repository.root))
+        remove_record(str(repository.root))
 
         assert repository.stop().status is EffectStatus.REFUSED
         assert not (repository.root / "harm").exists()
@@ -128,7 +126,7 @@ class TestTheRecord:
             "result": "a;b\n",
             "stderr": "no\n",
             "cut": {"stdout": 0, "stderr": 0},
-            "isolation": isolation().as_json(),
+            "isolation": detect_isolation().as_json(),
             "limits": {
                 "timeout_s": 10, "output": 16384, "processes": 8192, "file": 4 << 30,
             },
@@ -170,14 +168,14 @@ class TestSettings:
     def test_a_language_may_allow_fewer(self, repository):
         """What both allow is allowed; if that is nothing, then nothing."""
         repository.write("on agent.stop run true", '[command]\nallow = ["true"]\n').trusted()
-        others, same = ({"lines": Bounds(frozenset({name}))} for name in ("touch", "true"))
+        others, same = ({"lines": CommandLimits(frozenset({name}))} for name in ("touch", "true"))
 
         assert repository.stop(languages=others).result["refusal"] == "not allowed"
         assert repository.stop(languages=same).status is EffectStatus.OK
 
     def test_roots_of_a_language_that_has_them(self, repository):
         """LD-099, LD-A22: no roots, no command."""
-        bounds = {"lines": Bounds(in_roots=True)}
+        bounds = {"lines": CommandLimits(in_roots=True)}
         repository.write("on agent.stop run true").trusted()
         assert repository.stop(languages=bounds).result["refusal"] == "outside"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from commanding import PYTHON
 
-from bylaw.runtime.command import COMMAND_PATH
-from bylaw.runtime.watched import run as running
-from bylaw.runtime.watched.order import Refusal
+from bylaw.runtime.sandbox import client as running
+from bylaw.runtime.sandbox.command import COMMAND_PATH
+from bylaw.runtime.sandbox.request import Refusal
 
 WHERE = "import json, os; print(json.dumps(os.getcwd()))"
 VARIABLES = "import json, os; print(json.dumps(dict(os.environ)))"
@@ -66,7 +66,7 @@ class TestFolder:
         work = commands.root / "work"
         work.mkdir()
         (commands.outside / "work").mkdir()
-        make = running.request
+        make = running.supervisor_request
 
         def exchanged(*given, **more):
             work.rename(commands.root / "moved")
@@ -76,7 +76,7 @@ class TestFolder:
                 work.mkdir()
             return make(*given, **more)
 
-        monkeypatch.setattr(running, "request", exchanged)
+        monkeypatch.setattr(running, "supervisor_request", exchanged)
         result = commands.run("touch", "harm", cwd=str(work))
 
         assert result.refusal is Refusal.FOLDER_CHANGED
@@ -87,14 +87,14 @@ class TestFolder:
         """Bubblewrap would make something else writable."""
         other = commands.root / "other"
         other.mkdir()
-        make = running._watcher
+        make = running._start_supervisor
 
         def exchanged(*given):
             other.rename(commands.root / "moved")
             other.symlink_to(commands.outside) if link else other.mkdir()
             return make(*given)
 
-        monkeypatch.setattr(running, "_watcher", exchanged)
+        monkeypatch.setattr(running, "_start_supervisor", exchanged)
         result = commands.run("touch", "ran", roots=(str(commands.root), str(other)))
 
         assert (commands.root / "ran").exists() is result.ok is not walled

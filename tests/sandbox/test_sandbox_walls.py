@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from commanding import PYTHON
 
-from bylaw.runtime.watched import bubblewrap, run
-from bylaw.runtime.watched.isolation import IsolatedBy
-from bylaw.runtime.watched.order import Refusal
-from bylaw.runtime.watched.run import isolation
+from bylaw.runtime.sandbox import client
+from bylaw.runtime.sandbox.client import detect_isolation
+from bylaw.runtime.sandbox.request import Refusal
+from bylaw.runtime.sandbox.result import IsolationKind
 
 
 @pytest.fixture
@@ -163,30 +163,30 @@ class TestWhatIsNoWall:
 
 class TestWhetherItWorks:
     def test_a_program_that_is_not_there(self, monkeypatch):
-        monkeypatch.setattr(bubblewrap, "PROGRAM", "no-such-program")
+        monkeypatch.setattr(client, "BUBBLEWRAP", "no-such-program")
 
-        assert isolation().as_json() == {"by": "none", "why": "bubblewrap is not installed"}
+        assert detect_isolation().as_json() == {"by": "none", "why": "bubblewrap is not installed"}
 
     def test_a_program_that_does_not_work(self, commands, monkeypatch):
-        monkeypatch.setattr(bubblewrap, "PROGRAM", "false")
+        monkeypatch.setattr(client, "BUBBLEWRAP", "false")
         result = commands.run("true")
 
         assert result.ok
-        assert result.isolation.by is IsolatedBy.NOTHING
+        assert result.isolation.by is IsolationKind.NOTHING
         assert result.isolation.why == "bubblewrap does not work here: no answer"
 
     def test_a_program_that_says_why(self, monkeypatch):
-        monkeypatch.setattr(bubblewrap, "PROGRAM", "ls")
+        monkeypatch.setattr(client, "BUBBLEWRAP", "ls")
 
-        assert isolation().why.startswith("bubblewrap does not work here: ")
-        assert "--unshare" in isolation().why
+        assert detect_isolation().why.startswith("bubblewrap does not work here: ")
+        assert "--unshare" in detect_isolation().why
 
     @pytest.mark.usefixtures("only_walled")
     def test_one_that_gives_no_answer_is_not_done_without(self, commands, monkeypatch):
         """A machine under load opens no wall: the command is refused, and may be tried again."""
-        monkeypatch.setattr(bubblewrap, "PROGRAM", shutil.which("bwrap"))  # nobody knows it yet
+        monkeypatch.setattr(client, "BUBBLEWRAP", shutil.which("bwrap"))  # nobody knows it yet
         with monkeypatch.context() as no_time:
-            no_time.setattr(run, "PROBE_SECONDS", 0)
+            no_time.setattr(client, "PROBE_SECONDS", 0)
             refused = commands.run("touch", str(commands.outside / "harm"))
         harmed = (commands.outside / "harm").exists()
         later = commands.run("true")
@@ -194,12 +194,12 @@ class TestWhetherItWorks:
         assert not harmed
         assert refused.refusal is Refusal.NOT_STARTED
         assert refused.why == "the command could not be started: bubblewrap did not answer"
-        assert later.isolation.by is IsolatedBy.BUBBLEWRAP
+        assert later.isolation.by is IsolationKind.BUBBLEWRAP
 
     def test_one_that_says_something_and_hangs_is_not_done_without(self, commands, monkeypatch):
-        monkeypatch.setattr(run, "PROBE_SECONDS", 0.5)
+        monkeypatch.setattr(client, "PROBE_SECONDS", 0.5)
         hanging = commands.program("hanging", "#!/bin/sh\necho one moment >&2\nexec cat\n")
-        monkeypatch.setattr(bubblewrap, "PROGRAM", hanging)
+        monkeypatch.setattr(client, "BUBBLEWRAP", hanging)
         result = commands.run("touch", "harm")
 
         assert result.refusal is Refusal.NOT_STARTED
@@ -208,9 +208,11 @@ class TestWhetherItWorks:
     @pytest.mark.usefixtures("only_walled")
     def test_one_that_worked_once_is_not_done_without(self, commands, monkeypatch):
         """A command that could be isolated does not run because somebody broke that."""
-        isolation()
+        detect_isolation()
         monkeypatch.setattr(
-            bubblewrap, "arguments", lambda program, roots: [b"/bin/sh", b"-c", b"echo no >&2"]
+            client,
+            "bubblewrap_arguments",
+            lambda program, roots: [b"/bin/sh", b"-c", b"echo no >&2"],
         )
         result = commands.run("touch", "harm")
 
@@ -224,4 +226,4 @@ def test_a_repository_in_a_place_that_is_hidden_otherwise(commands, walled):
     result = commands.run(*PYTHON, "import sys; print(sys.prefix)")
 
     assert result.ok
-    assert result.isolation.by is (IsolatedBy.BUBBLEWRAP if walled else IsolatedBy.NOTHING)
+    assert result.isolation.by is (IsolationKind.BUBBLEWRAP if walled else IsolationKind.NOTHING)

@@ -1,21 +1,21 @@
-"""Entry point of the command line. Each command has its own module (the table is in `verbs`).
+"""Entry point of the command line. Arguments and terminal only; the work is done in other packages.
 
 Modules are imported when they are needed: `bylaw --version` imports only this module, the version
-and the error handling.
+and `errors`. A hook call goes directly to the entry point of hooks, without click.
 """
 
 from __future__ import annotations
 
 import sys
 
-from bylaw.cli.failure import exit_code_of, use_utf8
+from bylaw.cli.errors import exit_code_of, use_utf8
 from bylaw.version import __version__
 
 
 def main() -> int:
     """Run `bylaw` with the arguments of this process and return its exit code."""
     if _is_hook(sys.argv[1:]):
-        from bylaw.hosts.hooks.front import main as answer  # noqa: PLC0415 - without click, which is slow to import
+        from bylaw.hosts.hooks.entrypoint import main as answer  # noqa: PLC0415 - without click, which is slow to import
 
         return answer(sys.argv[2:])
     use_utf8()

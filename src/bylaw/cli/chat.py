@@ -1,4 +1,7 @@
-"""`bylaw chat`: run the conversation of a ChatMD file with a model, under its rules."""
+"""`bylaw chat`: run the conversation of a ChatMD file with a model, under its rules.
+
+The chat is streamed to a terminal, or printed as one line of JSON for each block.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,134 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.chat_screen import JsonLines, Screen
-from bylaw.cli.failure import MISTAKE
+from bylaw.cli.errors import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, text_or_json
-from bylaw.hosts.chat.stage import Wanted, open_chat
+from bylaw.cli.terminal import emit, text_or_json, uses_color, write
+from bylaw.hosts.chat.blocks import BlockKind
+from bylaw.hosts.chat.setup import ChatOptions, open_chat
+from bylaw.model.display import clip_text, visible
+from bylaw.model.paint import Paint, Style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.model.values import JSON
+    from bylaw.model.vocabulary import Level
+
+MAX_SHOWN = 200  # characters shown of a call or a response; the file has all of it
+
+
+class ChatScreen:
+    """For people: stream text of the model; show everything else in one line each."""
+
+    def __init__(self) -> None:
+        self._paint = Paint(uses_color(sys.stdout))
+        self._in_line = False
+        self._held: list[str] | None = None
+
+    def hold(self) -> None:
+        """Buffer all output until `release` or `drop`."""
+        if self._held is None:
+            self._end_line()
+            self._held = []
+
+    def release(self) -> None:
+        """Show the buffered output."""
+        held, self._held = self._held, None
+        self._write("".join(held or ()))
+
+    def drop(self) -> None:
+        """Discard the buffered output."""
+        self._held, self._in_line = None, False
+
+    def text(self, piece: str) -> None:
+        """Show text of the model. Control characters are escaped."""
+        self._write("\n".join(visible(line) for line in piece.expandtabs(4).split("\n")))
+        self._in_line = not piece.endswith("\n")
+
+    def block(self, block: Block) -> None:
+        """Show calls, responses and blocks of rules. Text of the model was streamed before."""
+        self._end_line()
+        words = visible(clip_text(" ".join(block.text.split()), MAX_SHOWN))
+        by = f" ({visible(block.via_rule)})" if block.via_rule else ""
+        match block.kind:
+            case BlockKind.CALL:
+                self._write_line(Style.FRAME, f"→ {visible(block.tool)} {words}{by}")
+            case BlockKind.RESPONSE:
+                self._write_line(Style.BAD if block.failed else Style.FAINT, f"← {words}{by}")
+            case _ if block.synthetic and not block.halts:  # a halt was shown as the answer
+                self._write_line(Style.FAINT, f"[{block.role}{by}] {words}")
+
+    def note(self, text: str) -> None:
+        """Print a note on standard error."""
+        self._end_line()
+        _to_stderr(f"bylaw: {text}")
+
+    def log(self, level: Level, rule: str, text: str) -> None:
+        """Print a log message of a rule on standard error."""
+        self._end_line()
+        _to_stderr(f"{level} {rule}: {text}")
+
+    def _write_line(self, style: Style, words: str) -> None:
+        self._write(self._paint(style, words) + "\n")
+
+    def _end_line(self) -> None:
+        if self._in_line:
+            self._write("\n")
+            self._in_line = False
+
+    def _write(self, text: str) -> None:
+        if self._held is not None:
+            self._held.append(text)
+            return
+        write(text)
+        sys.stdout.flush()
+
+
+class JsonLines:
+    """For programs: print each block after it is written to the file."""
+
+    def hold(self) -> None:
+        """Do nothing: blocks are printed after they are written to the file."""
+
+    def release(self) -> None:
+        """Do nothing: nothing is buffered."""
+
+    def drop(self) -> None:
+        """Do nothing: nothing is buffered."""
+
+    def text(self, piece: str) -> None:
+        """Do nothing: `block` prints the complete text."""
+
+    def block(self, block: Block) -> None:
+        """Print the block as one line of JSON."""
+        said: dict[str, JSON] = {
+            "block": block.kind.value,
+            "role": block.role.value,
+            "text": block.text,
+            "call": block.call,
+            "tool": block.tool,
+            "status": "error" if block.failed else "",
+            "via_rule": block.via_rule,
+        }
+        line = {key: value for key, value in said.items() if value != ""}
+        emit(line | {"synthetic": True} if block.synthetic else line)
+        sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """Print a note on standard error."""
+        _to_stderr(f"bylaw: {text}")
+
+    def log(self, level: Level, rule: str, text: str) -> None:
+        """Print a log message of a rule on standard error."""
+        _to_stderr(f"{level} {rule}: {text}")
+
+
+def _to_stderr(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write("\n".join(map(visible, text.split("\n"))) + "\n")
+        sys.stderr.flush()
 
 
 PROMPT = "> "
@@ -37,7 +160,7 @@ PROMPT = "> "
 @click.option("--once", is_flag=True, help="Answer the file as it is, then exit. Never prompt.")
 @click.option("--trust", is_flag=True, help="Trust all commands for this run only. For CI.")
 @text_or_json
-def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form: str) -> int:
+def chat_command(*, file: str, model: str, tools: str, once: bool, trust: bool, form: str) -> int:
     """Run the conversation of a ChatMD file under its rules.
 
     Bylaw appends every message, call, response and rule action to FILE when it happens: the
@@ -61,9 +184,9 @@ def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form:
     {"tool", "error"}. The chat ends with the script. With --format json, each block is one
     line, and the last line shows how the chat ended.
     """
-    listener = JsonLines() if form == "json" else Screen()
-    with open_chat(file, Wanted(model=model, tools=tools, trust=trust), listener) as driver:
-        driver.run(_asker(once=once))
+    listener = JsonLines() if form == "json" else ChatScreen()
+    with open_chat(file, ChatOptions(model=model, tools=tools, trust=trust), listener) as driver:
+        driver.run(_message_source(once=once))
     if form == "json":
         usage = {"sent": driver.usage.sent, "received": driver.usage.received}
         emit({"ended": driver.stopped or "done", "turns": driver.turns, "tokens": usage})
@@ -72,13 +195,13 @@ def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form:
     return MISTAKE if driver.stopped else 0
 
 
-def _asker(*, once: bool) -> Callable[[], str | None]:
+def _message_source(*, once: bool) -> Callable[[], str | None]:
     if once or sys.stdin is None:
         return lambda: None
-    return _typed if sys.stdin.isatty() else _Piped().next
+    return _read_line if sys.stdin.isatty() else _PipeInput().next
 
 
-def _typed() -> str | None:
+def _read_line() -> str | None:
     """Read a line from the terminal. Skip empty lines; return None at the end of input."""
     while True:
         try:
@@ -89,7 +212,7 @@ def _typed() -> str | None:
             return said
 
 
-class _Piped:
+class _PipeInput:
     """Standard input as one message."""
 
     def __init__(self) -> None:

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, in_color, screen_columns, write
-from bylaw.cli.progress import progress
-from bylaw.model.suggest import did_you_mean
+from bylaw.cli.terminal import emit, progress, screen_columns, uses_color, write
+from bylaw.model.diagnostic import did_you_mean
+from bylaw.report.check import check
+from bylaw.report.printers import formats
+from bylaw.report.printers import rules as printer
 from bylaw.runtime.effects import TITLES
-from bylaw.tools.check import check
-from bylaw.tools.printers import check as printer
-from bylaw.tools.printers import github, sarif
 
 if TYPE_CHECKING:
-    from bylaw.tools.check import Report
-
+    from bylaw.report.check import CheckReport
 
 report_format = click.option(
     "--format",
@@ -30,7 +28,7 @@ report_format = click.option(
 )
 
 
-def _known_host(context: click.Context, option: click.Parameter, host: str) -> str:
+def _check_host(context: click.Context, option: click.Parameter, host: str) -> str:
     if host and host not in TITLES:
         hint = did_you_mean(host, TITLES)
         raise click.BadParameter(f"unknown host `{host}`; {hint}", context, option)
@@ -43,11 +41,11 @@ def _known_host(context: click.Context, option: click.Parameter, host: str) -> s
     "--host",
     metavar="NAME",
     default="",
-    callback=_known_host,
+    callback=_check_host,
     help="Also report what this host does not support.",
 )
 @report_format
-def command(paths: tuple[str, ...], host: str, form: str) -> int:
+def check_command(paths: tuple[str, ...], host: str, form: str) -> int:
     """Load rule files and report errors.
 
     PATH is a rule file or a folder of rule files. Without PATH, Bylaw checks the rule files of
@@ -70,26 +68,26 @@ def command(paths: tuple[str, ...], host: str, form: str) -> int:
     return print_report(report, form)
 
 
-def print_report(report: Report, form: str) -> int:
+def print_report(report: CheckReport, form: str) -> int:
     """Print a report in one of its formats. Return the exit code."""
     _PRINTERS[form](report)
     return int(report.has_errors)
 
 
-def _print_text(report: Report) -> None:
-    write(printer.render(report, limit=screen_columns(), color=in_color(sys.stdout)))
+def _print_text(report: CheckReport) -> None:
+    write(printer.render_check(report, limit=screen_columns(), color=uses_color(sys.stdout)))
 
 
-def _print_json(report: Report) -> None:
-    emit(printer.as_data(report))
+def _print_json(report: CheckReport) -> None:
+    emit(printer.check_data(report))
 
 
-def _print_github(report: Report) -> None:
-    write(github.render(report.diagnostics))
+def _print_github(report: CheckReport) -> None:
+    write(formats.render_github(report.diagnostics))
 
 
-def _print_sarif(report: Report) -> None:
-    write(sarif.render(report.diagnostics))
+def _print_sarif(report: CheckReport) -> None:
+    write(formats.render_sarif(report.diagnostics))
 
 
 _PRINTERS = {

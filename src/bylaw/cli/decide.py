@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.failure import MISTAKE
+from bylaw.cli.errors import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import always_json, emit
-from bylaw.cli.progress import progress
-from bylaw.cli.reading import STANDARD_INPUT, opened
+from bylaw.cli.terminal import STANDARD_INPUT, always_json, emit, open_input, progress
 from bylaw.engine.index import RuleSet
 from bylaw.model.decision import NeedName
 from bylaw.model.diagnostic import has_errors
+from bylaw.model.diagnostic_text import render
 from bylaw.model.errors import LoadError
-from bylaw.runtime.loading import load_paths
-from bylaw.runtime.reading import unreadable
+from bylaw.report.decide import EventDecider
+from bylaw.runtime.loader import load_paths
 from bylaw.runtime.scripts import ScriptRunner
-from bylaw.tools.decide_events import EventDecider
-from bylaw.tools.printers.text import render
+from bylaw.store.files import unreadable_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,15 +28,15 @@ if TYPE_CHECKING:
 RULES = "--rules"
 
 
-class _ManyPaths(click.Command):
+class _RulesCommand(click.Command):
     """A command whose `--rules` takes all words up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `--rules` before each of its words, because click takes one word per option."""
-        return super().parse_args(ctx, _repeated(args))
+        return super().parse_args(ctx, _repeat_rules_option(args))
 
 
-def _repeated(words: Sequence[str]) -> list[str]:
+def _repeat_rules_option(words: Sequence[str]) -> list[str]:
     spread: list[str] = []
     in_rules = False
     for word in words:
@@ -55,7 +53,7 @@ def _repeated(words: Sequence[str]) -> list[str]:
 
 
 @click.command(
-    cls=_ManyPaths,
+    cls=_RulesCommand,
     context_settings=HELP_OPTIONS,
     options_metavar="--rules PATH… [--events FILE] [--state]",
 )
@@ -77,7 +75,7 @@ def _repeated(words: Sequence[str]) -> list[str]:
 )
 @click.option("--state", is_flag=True, help="Add the state of the session to each line.")
 @always_json
-def command(paths: tuple[str, ...], events: str, state: bool) -> int:
+def decide_command(paths: tuple[str, ...], events: str, state: bool) -> int:
     """Decide events under rules, without performing anything.
 
     Loads only the given rules. Prints one line for each event: {"seq", "kind", "session",
@@ -117,8 +115,8 @@ def command(paths: tuple[str, ...], events: str, state: bool) -> int:
 
 def _answers(decider: EventDecider, events: str) -> Iterator[dict[str, JSON]]:
     try:
-        with opened(events) as stream:
+        with open_input(events) as stream:
             yield from decider.decide_stream(stream)
     except OSError as wrong:
         what = "standard input" if events == STANDARD_INPUT else ""
-        raise LoadError([unreadable(events, wrong, what)]) from None
+        raise LoadError([unreadable_error(events, wrong, what)]) from None

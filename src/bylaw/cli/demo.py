@@ -12,31 +12,29 @@ from typing import TYPE_CHECKING
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import in_color, screen_columns, write
-from bylaw.hosts.demo.scenes import scenes
-from bylaw.hosts.demo.scripted_agent import SESSION
-from bylaw.hosts.demo.stage import set_up
+from bylaw.cli.terminal import screen_columns, uses_color, write
+from bylaw.hosts.demo.story import SESSION, create_repository, scenes
+from bylaw.model.display import visible, wrap
 from bylaw.model.errors import BylawError
-from bylaw.model.verdict import Verdict
-from bylaw.model.visible import visible
-from bylaw.runtime.journal.search import Wanted
-from bylaw.runtime.paths import real_path
-from bylaw.runtime.root import absolute, read_configuration
-from bylaw.tools.printers.paint import Paint, Style
-from bylaw.tools.printers.timeline import Lines
-from bylaw.tools.printers.wording import wrapped
-from bylaw.tools.timeline import Scale, timeline
+from bylaw.model.paint import Paint, Style
+from bylaw.model.vocabulary import Verdict
+from bylaw.report.log import ColumnWidths, read_entries
+from bylaw.report.printers.log import LogPrinter
+from bylaw.runtime.root import read_configuration
+from bylaw.store.files import absolute
+from bylaw.store.journal.search import RecordFilter
+from bylaw.store.paths import real_path
 
 if TYPE_CHECKING:
-    from bylaw.hosts.demo.scenes import Act
+    from bylaw.hosts.demo.story import Act
 
-MAX_TOLD_LINES = 6
-_WHO = 8  # columns
+MAX_TEXT_LINES = 6
+_SPEAKER_COLUMNS = 8  # columns
 
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("folder", required=False, type=click.Path())
-def command(*, folder: str | None) -> int:
+def demo_command(*, folder: str | None) -> int:
     """Watch a scripted agent work under rules of all five languages.
 
     Creates a small git repository in FOLDER, which must be new or empty, or in a temporary
@@ -48,13 +46,13 @@ def command(*, folder: str | None) -> int:
       bylaw demo
       bylaw demo somewhere/new
     """
-    root = _made(folder)
-    set_up(root)
-    _Screen(root).play()
+    root = _create_folder(folder)
+    create_repository(root)
+    _DemoScreen(root).play()
     return 0
 
 
-def _made(folder: str | None) -> str:
+def _create_folder(folder: str | None) -> str:
     try:
         if folder is None:
             return real_path(mkdtemp(prefix="bylaw-demo-"))
@@ -62,15 +60,15 @@ def _made(folder: str | None) -> str:
         if os.listdir(folder):  # noqa: PTH208 - same
             raise BylawError(f"`{visible(folder)}` is not empty; choose a new folder")
     except OSError as wrong:
-        raise BylawError(f"cannot use {_named(folder)}: {wrong.strerror}") from None
+        raise BylawError(f"cannot use {_folder_title(folder)}: {wrong.strerror}") from None
     return real_path(folder)
 
 
-def _named(folder: str | None) -> str:
+def _folder_title(folder: str | None) -> str:
     return "the folder for temporary files" if folder is None else f"`{visible(folder)}`"
 
 
-class _Screen:
+class _DemoScreen:
     """Shows every act, its records in the journal, and the reply of Bylaw."""
 
     def __init__(self, root: str) -> None:
@@ -78,47 +76,53 @@ class _Screen:
         self._journal = absolute(read_configuration(root).settings.journal.path, root)
         self._seen = self._denied = 0
         self._columns = screen_columns()
-        self._paint = Paint(in_color(sys.stdout))
-        scale = Scale(newest=0, sessions=1, longest_session=0)
-        self._lines = Lines.of(scale, self._columns, color=in_color(sys.stdout), one_session=True)
+        self._paint = Paint(uses_color(sys.stdout))
+        scale = ColumnWidths(newest=0, sessions=1, longest_session=0)
+        self._lines = LogPrinter.of(
+            scale, self._columns, color=uses_color(sys.stdout), one_session=True
+        )
 
     def play(self) -> None:
-        self._say("A scripted agent works in a small repository, under rules of five languages.")
+        self._write_text(
+            "A scripted agent works in a small repository, under rules of five languages."
+        )
         for number, scene in enumerate(scenes(self._root), 1):
             write("\n")
-            self._say(scene.title, f"{number}. ", Style.STRONG)
+            self._write_text(scene.title, f"{number}. ", Style.STRONG)
             write(f"   {self._paint(Style.FAINT, scene.file)}\n")
             for act in scene.acts:
                 self._show(act)
-        self._further()
+        self._write_next_steps()
 
     def _show(self, act: Act) -> None:
         write("\n")
-        self._said_by(act.who, act.what)
+        self._write_speech(act.who, act.what)
         told = act.do()
-        for entry in timeline(self._journal, Wanted()):
+        for entry in read_entries(self._journal, RecordFilter()):
             header = entry.stored.header
             if header.seq > self._seen:
                 write(self._lines.render(entry))
                 self._seen = header.seq
                 self._denied = header.seq if header.verdict == Verdict.DENY.value else self._denied
-        self._said_by("reply", told)
+        self._write_speech("reply", told)
 
-    def _say(self, text: str, head: str = "", style: Style = Style.PLAIN, again: str = "") -> None:
+    def _write_text(
+        self, text: str, head: str = "", style: Style = Style.PLAIN, again: str = ""
+    ) -> None:
         """Write a text after its head. The lines that follow start with `again` or blanks."""
-        for piece in wrapped(text, self._columns - len(head), MAX_TOLD_LINES):
+        for piece in wrap(text, self._columns - len(head), MAX_TEXT_LINES):
             write(self._paint(style, f"{head}{piece}") + "\n")
             head = again or " " * len(head)
 
-    def _said_by(self, who: str, text: str) -> None:
+    def _write_speech(self, who: str, text: str) -> None:
         """Write a text of several lines in a column beside the name of its speaker."""
         for line in text.splitlines():
-            for piece in wrapped(line, self._columns - _WHO, MAX_TOLD_LINES):
-                head = self._paint(Style.HELP, who) + " " * (_WHO - len(who))
+            for piece in wrap(line, self._columns - _SPEAKER_COLUMNS, MAX_TEXT_LINES):
+                head = self._paint(Style.HELP, who) + " " * (_SPEAKER_COLUMNS - len(who))
                 write(f"{head}{piece}".rstrip() + "\n")
                 who = ""
 
-    def _further(self) -> None:
+    def _write_next_steps(self) -> None:
         write(f"\n{self._paint(Style.STRONG, 'Try next')}\n\n")
         write(f"cd {shlex.quote(self._root)}\n")
         for words, what in (
@@ -134,17 +138,17 @@ class _Screen:
             ),
         ):
             write("\n")
-            self._remark(what)
-            write(f"{_program()} {words}\n")
+            self._write_comment(what)
+            write(f"{_program_words()} {words}\n")
         write("\n")
-        self._remark("remove the folder when you do not need it any more:")
+        self._write_comment("remove the folder when you do not need it any more:")
         write(f"# rm -r {shlex.quote(self._root)}\n")
 
-    def _remark(self, words: str) -> None:
-        self._say(words, "# ", Style.FAINT, again="# ")
+    def _write_comment(self, words: str) -> None:
+        self._write_text(words, "# ", Style.FAINT, again="# ")
 
 
-def _program() -> str:
+def _program_words() -> str:
     """Return the words that call this program from any folder."""
     beside = os.path.join(os.path.dirname(sys.executable), "bylaw")  # noqa: PTH118, PTH120 - do not follow links
     found = shutil.which("bylaw")

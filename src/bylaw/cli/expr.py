@@ -1,19 +1,29 @@
-"""`bylaw expr`: evaluate an expression on facts and print its value as a line of JSON."""
+"""`bylaw expr` and `bylaw match`: try an expression on facts, or a path pattern on paths.
+
+Both print lines of JSON.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import always_json, emit
-from bylaw.cli.reading import read_source
-from bylaw.tools.printers.text import render
-from bylaw.tools.try_expression import DIALECTS, NO_FACTS, try_expression
+from bylaw.cli.terminal import STANDARD_INPUT, always_json, emit, read_source
+from bylaw.model.diagnostic_text import render
+from bylaw.model.display import clip_text
+from bylaw.model.errors import PatternError
+from bylaw.model.source import BOM
+from bylaw.paths import Pattern, normalise, pattern
+from bylaw.report.expression import EXPRESSION_LANGUAGES, NO_FACTS, evaluate_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-class _MayBeginWithMinus(click.Command):
+class _ExpressionCommand(click.Command):
     """A command that reads `-3 < 2` as an expression, not as options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -28,11 +38,11 @@ class _MayBeginWithMinus(click.Command):
 _NEGATIVE = re.compile(r"-(?!-[a-z]).", re.DOTALL)
 
 
-@click.command(cls=_MayBeginWithMinus, context_settings=HELP_OPTIONS)
+@click.command(cls=_ExpressionCommand, context_settings=HELP_OPTIONS)
 @click.argument("expression")
 @click.option(
     "--dialect",
-    type=click.Choice(DIALECTS),
+    type=click.Choice(EXPRESSION_LANGUAGES),
     default="chatmd",
     show_default=True,
     help="chatmd: conditions of <on if=…>; toml: conditions of [condition] expression.",
@@ -44,7 +54,7 @@ _NEGATIVE = re.compile(r"-(?!-[a-z]).", re.DOTALL)
     help="JSON file with the facts that the expression reads; - for standard input.",
 )
 @always_json
-def command(expression: str, dialect: str, facts: str | None) -> int:
+def expr_command(expression: str, dialect: str, facts: str | None) -> int:
     """Evaluate EXPRESSION on facts and print its value.
 
     Prints {"value": …} with exit code 0, or {"error": {"code", "message"}} with exit code 1. A
@@ -69,8 +79,62 @@ def command(expression: str, dialect: str, facts: str | None) -> int:
       context: {turn, history, user, project, state, event, result}
     """
     source = NO_FACTS if facts is None else read_source(facts)
-    trial = try_expression(expression, dialect, source)
+    trial = evaluate_expression(expression, dialect, source)
     if trial.diagnostics:
         click.echo(render(trial.diagnostics), nl=False, err=True)
     emit(trial.answer)
     return int(trial.failed)
+
+
+MAX_PATTERN_SHOWN = 200  # characters of a pattern in an error message
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("text", metavar="PATTERN")
+@click.argument("paths", type=click.Path(), metavar="PATH…", nargs=-1, required=True)
+@always_json
+def match_command(text: str, paths: tuple[str, ...]) -> int:
+    """Match PATTERN against each PATH and print what it captures.
+
+    Prints {"path", "match", "captures"} for each path, with exit code 0. An invalid pattern
+    gives {"error": {"code": "pattern-error", "message"}} with exit code 1. Paths are relative
+    to the top of the repository; `src/../a.py` is `a.py`. A single - reads paths from standard
+    input, one per line. Quote the pattern, so that the shell does not expand it.
+
+    \b
+    Examples:
+      bylaw match "src/**/*.py" src/app/main.py
+      bylaw match "src/{path}.py" src/app/main.py      captures path: app/main
+      bylaw match "{module}/{name}.{js,ts}" web/index.ts
+      git ls-files | bylaw match "tests/{path}_test.py" -
+
+    \b
+    Patterns:
+      *       any characters of a name     {name}   captures some of them
+      ?       one character of a name      {path}   captures across folders
+      **/     any number of folders        {*} {**} the same, capturing nothing
+      **      at the end: all below        {js,ts}  one of these texts
+    """
+    try:
+        checked = pattern(text)
+    except PatternError as refused:
+        click.echo(render(refused.diagnostics), nl=False, err=True)
+        message = f"{clip_text(text, MAX_PATTERN_SHOWN)}: {refused}"
+        emit({"error": {"code": "pattern-error", "message": message}})
+        return 1
+    for path in _input_paths(paths):
+        emit(_answer(checked, path))
+    return 0
+
+
+def _input_paths(paths: Sequence[str]) -> Sequence[str]:
+    if list(paths) != [STANDARD_INPUT]:
+        return paths
+    lines = read_source(STANDARD_INPUT).text.removeprefix(BOM).split("\n")
+    return [path for path in (line.removesuffix("\r") for line in lines) if path]
+
+
+def _answer(checked: Pattern, path: str) -> dict[str, object]:
+    normal = normalise(path)
+    captures = None if normal is None else checked.match(normal)
+    return {"path": path, "match": captures is not None, "captures": captures or {}}

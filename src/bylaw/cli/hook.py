@@ -9,14 +9,14 @@ from __future__ import annotations
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.hosts.hooks.front import main
+from bylaw.hosts.hooks.entrypoint import main
 from bylaw.runtime.effects import ABILITIES
 
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("host", type=click.Choice(list(ABILITIES)))
 @click.argument("event", default="")
-def command(host: str, event: str) -> int:
+def hook_command(host: str, event: str) -> int:
     """Answer one hook event of a coding agent. Clients call this; see `bylaw install`.
 
     HOST is the client, EVENT its name for the event. The payload is read from standard input.

@@ -1,26 +1,64 @@
-"""`bylaw journal`: erase payloads of a journal. The hash chain stays valid."""
+"""`bylaw journal`: count and erase payloads of a journal. The hash chain stays intact."""
 
 from __future__ import annotations
 
 import click
 
-from bylaw.cli.asking import agreed
-from bylaw.cli.frame import HELP_OPTIONS, Verbs
-from bylaw.cli.log import a_moment, journal_option
-from bylaw.cli.output import emit, text_or_json, write
+from bylaw.cli.frame import HELP_OPTIONS, CommandGroup
+from bylaw.cli.log import journal_option, parse_time
+from bylaw.cli.terminal import confirm, emit, text_or_json, write
+from bylaw.hosts.clients.caller import require_person
+from bylaw.model.display import number_of
 from bylaw.model.errors import BylawError
-from bylaw.runtime.clock import now_ms
-from bylaw.runtime.journal.keeping import DAY_MS
-from bylaw.runtime.journal.purge import Purge, Purged
-from bylaw.runtime.journal.reader import journal_path
-from bylaw.tools import purging
-from bylaw.tools.printers.wording import number_of
+from bylaw.runtime.journal_access import anchor_of, journal_path
+from bylaw.runtime.root import find_root, read_configuration
+from bylaw.store.journal.errors import unknown_session
+from bylaw.store.journal.journal import Journal
+from bylaw.store.journal.purge import DAY_MS, Purge, PurgeResult, keep_since, preview_purge
+from bylaw.store.journal.search import JournalReader
+from bylaw.store.system import now_ms
+
+MAX_KNOWN = 1_000  # sessions that are searched for a similar name
+
+
+def expired_records() -> Purge:
+    """Select the records older than `keep_days` of the root. Raise BylawError if it is not set."""
+    days = read_configuration(find_root()).settings.journal.keep_days
+    if days is None:
+        raise BylawError(
+            "nothing selected to erase: pass `--before`, `--older`, `--session` or `--all`, "
+            "or set `keep_days` under `[journal]` in `bylaw.toml`"
+        )
+    return Purge(before=keep_since(days))
+
+
+def count_purge(path: str, wanted: Purge) -> PurgeResult:
+    """Count what would be erased. Raise JournalError if the journal or session is unknown."""
+    with JournalReader(path) as reader:
+        if not reader.newest:
+            return PurgeResult()
+        question = "SELECT 1 FROM records WHERE session = ? LIMIT 1"
+        if wanted.session is not None and not reader.query(question, (wanted.session,)):
+            known = reader.query("SELECT id FROM sessions LIMIT ?", (MAX_KNOWN,))
+            raise unknown_session(wanted.session, [name for (name,) in known])
+        return preview_purge(reader, wanted)
+
+
+def purge_journal(path: str, wanted: Purge) -> PurgeResult:
+    """Erase the payloads.
+
+    Raises BylawError if an agent runs this process, JournalError if bytes may be left.
+    """
+    require_person("erasing records")
+    with Journal(path, anchor=anchor_of(find_root(), path)) as journal:
+        return journal.purge(wanted)
+
 
 MAX_DAYS = 36_500
 
 
 @click.group(
-    cls=Verbs,
+    cls=CommandGroup,
     name="journal",
     context_settings=HELP_OPTIONS,
     subcommand_metavar="COMMAND …",
@@ -31,18 +69,18 @@ MAX_DAYS = 36_500
       bylaw journal purge --session 6f0c1b2e
     """,
 )
-def command() -> None:
+def journal_command() -> None:
     """Erase payloads of a journal.
 
     Default: the journal of this repository, see `[journal]` in bylaw.toml.
     """
 
 
-@command.command(context_settings=HELP_OPTIONS)
+@journal_command.command(context_settings=HELP_OPTIONS)
 @click.option(
     "--before",
     metavar="TIME",
-    callback=a_moment,
+    callback=parse_time,
     help="Erase what is older than this ISO time, or than 90s, 5m, 2h, 1d ago.",
 )
 @click.option(
@@ -85,23 +123,23 @@ def purge(
       bylaw journal purge --before 2026-07-01
       bylaw journal purge --session 6f0c1b2e --yes
     """
-    wanted = _wanted(before, older, session, everything=everything)
+    wanted = _make_purge(before, older, session, everything=everything)
     path = journal or journal_path()
-    found = purging.look(path, wanted)
+    found = count_purge(path, wanted)
     if dry_run:
-        return _tell(path, wanted, found, form, "would erase")
+        return _print_result(path, wanted, found, form, "would erase")
     if found.payloads and not yes:
         if form == "json":
             raise BylawError(
                 "cannot ask for confirmation with `--format json`; pass `--yes` or `--dry-run`"
             )
-        if not agreed(f"Erase {_payloads(found)} permanently? [y/N] "):
+        if not confirm(f"Erase {_count_text(found)} permanently? [y/N] "):
             write("nothing was erased\n")
             return 1
-    return _tell(path, wanted, purging.purge(path, wanted), form, "erased")
+    return _print_result(path, wanted, purge_journal(path, wanted), form, "erased")
 
 
-def _wanted(
+def _make_purge(
     before: int | None, older: int | None, session: str | None, *, everything: bool
 ) -> Purge:
     given = [before is not None, older is not None, session is not None, everything]
@@ -109,14 +147,14 @@ def _wanted(
         raise click.UsageError("use only one of `--before`, `--older`, `--session` and `--all`")
     if older is not None:
         before = now_ms() - older * DAY_MS
-    return Purge(session, before) if any(given) else purging.too_old()
+    return Purge(session, before) if any(given) else expired_records()
 
 
-def _payloads(found: Purged) -> str:
+def _count_text(found: PurgeResult) -> str:
     return f"{number_of(found.payloads, 'payload')} of {number_of(found.sessions, 'session')}"
 
 
-def _tell(path: str, wanted: Purge, found: Purged, form: str, done: str) -> int:
+def _print_result(path: str, wanted: Purge, found: PurgeResult, form: str, done: str) -> int:
     if form == "json":
         emit(
             {
@@ -131,5 +169,5 @@ def _tell(path: str, wanted: Purge, found: Purged, form: str, done: str) -> int:
     elif not found.payloads:
         write("nothing to erase\n")
     else:
-        write(f"{done} {_payloads(found)}\n")
+        write(f"{done} {_count_text(found)}\n")
     return 0

@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.frame import HELP_OPTIONS, Verbs
-from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
-from bylaw.cli.progress import progress
-from bylaw.dialects import dialect_names
-from bylaw.model.suggest import did_you_mean
-from bylaw.tools.printers import rules as printer
-from bylaw.tools.printers import text
-from bylaw.tools.rules import list_rules, show_rule, switch_rule
+from bylaw.cli.frame import HELP_OPTIONS, CommandGroup
+from bylaw.cli.terminal import emit, progress, screen_columns, text_or_json, uses_color, write
+from bylaw.languages import language_names
+from bylaw.model import diagnostic_text
+from bylaw.model.diagnostic import did_you_mean
+from bylaw.report.printers import rules as printer
+from bylaw.report.rules import list_rules, show_rule, switch_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bylaw.model.diagnostic import Diagnostic
 
-_rule = click.argument("name", metavar="ID")
+_rule_argument = click.argument("name", metavar="ID")
 
 
 @click.group(
-    cls=Verbs,
+    cls=CommandGroup,
     name="rules",
     context_settings=HELP_OPTIONS,
     subcommand_metavar="COMMAND …",
@@ -37,7 +36,7 @@ _rule = click.argument("name", metavar="ID")
       bylaw rules disable token-usage-warning
     """,
 )
-def command() -> None:
+def rules_command() -> None:
     """List, show, disable and enable the rules of all languages.
 
     The rules are those of the root: the nearest parent folder with bylaw.toml, else the git
@@ -45,7 +44,7 @@ def command() -> None:
     """
 
 
-@command.command("list", context_settings=HELP_OPTIONS)
+@rules_command.command("list", context_settings=HELP_OPTIONS)
 @click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
 @click.option("--dialect", metavar="NAME", default="", help="Show only rules in this language.")
 @click.option(
@@ -65,24 +64,26 @@ def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
       bylaw rules list rules --off
       bylaw rules list --dialect toml --format json
     """
-    if dialect and dialect not in dialect_names():
-        hint = did_you_mean(dialect, dialect_names())
+    if dialect and dialect not in language_names():
+        hint = did_you_mean(dialect, language_names())
         raise click.BadParameter(
             f"unknown rule language `{dialect}`; {hint}", param_hint="--dialect"
         )
     with progress() as tell:
         listing = list_rules(paths, dialect, off=off, tell=tell)
-    _tell(listing.diagnostics)
-    click.echo(printer.render_gone(listing), nl=False, err=True)
+    _print_diagnostics(listing.diagnostics)
+    click.echo(printer.render_unknown_disabled(listing), nl=False, err=True)
     if form == "json":
-        emit(printer.listing_as_data(listing))
+        emit(printer.rule_list_data(listing))
     else:
-        write(printer.render_listing(listing, limit=screen_columns(), color=in_color(sys.stdout)))
+        write(
+            printer.render_rule_list(listing, limit=screen_columns(), color=uses_color(sys.stdout))
+        )
     return int(listing.has_errors)
 
 
-@command.command(context_settings=HELP_OPTIONS)
-@_rule
+@rules_command.command(context_settings=HELP_OPTIONS)
+@_rule_argument
 @text_or_json
 def show(name: str, form: str) -> int:
     """Show a rule with its text.
@@ -97,16 +98,16 @@ def show(name: str, form: str) -> int:
     """
     with progress() as tell:
         found = show_rule(name, tell)
-    _tell(found.diagnostics)
+    _print_diagnostics(found.diagnostics)
     if form == "json":
-        emit(printer.shown_as_data(found))
+        emit(printer.shown_rule_data(found))
     else:
-        write(printer.render_shown(found, color=in_color(sys.stdout)))
+        write(printer.render_rule(found, color=uses_color(sys.stdout)))
     return int(bool(found.diagnostics))
 
 
-@command.command(context_settings=HELP_OPTIONS)
-@_rule
+@rules_command.command(context_settings=HELP_OPTIONS)
+@_rule_argument
 @text_or_json
 def enable(name: str, form: str) -> int:
     """Enable a rule again.
@@ -118,11 +119,11 @@ def enable(name: str, form: str) -> int:
     Examples:
       bylaw rules enable token-usage-warning
     """
-    return _switch(name, form, on=True)
+    return _set_enabled(name, form, on=True)
 
 
-@command.command(context_settings=HELP_OPTIONS)
-@_rule
+@rules_command.command(context_settings=HELP_OPTIONS)
+@_rule_argument
 @text_or_json
 def disable(name: str, form: str) -> int:
     """Disable a rule until it is enabled again.
@@ -134,18 +135,20 @@ def disable(name: str, form: str) -> int:
     Examples:
       bylaw rules disable token-usage-warning
     """
-    return _switch(name, form, on=False)
+    return _set_enabled(name, form, on=False)
 
 
-def _switch(name: str, form: str, *, on: bool) -> int:
+def _set_enabled(name: str, form: str, *, on: bool) -> int:
     with progress() as tell:
         switched = switch_rule(name, on=on, tell=tell)
     if form == "json":
-        emit(printer.switched_as_data(switched))
+        emit(printer.switch_result_data(switched))
     else:
-        write(printer.render_switched(switched))
+        write(printer.render_switch_result(switched))
     return 0
 
 
-def _tell(diagnostics: Sequence[Diagnostic]) -> None:
-    click.echo(text.render(diagnostics, color=in_color(sys.stderr)), nl=False, err=True)
+def _print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
+    click.echo(
+        diagnostic_text.render(diagnostics, color=uses_color(sys.stderr)), nl=False, err=True
+    )

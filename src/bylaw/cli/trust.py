@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.asking import agreed
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, in_color, write
-from bylaw.cli.progress import progress
-from bylaw.tools.printers import text
-from bylaw.tools.printers import trust as printer
-from bylaw.tools.trust import grant, look, refuse_grant, revoke
+from bylaw.cli.terminal import confirm, emit, progress, uses_color, write
+from bylaw.model import diagnostic_text
+from bylaw.report.printers import rules as printer
+from bylaw.report.rules import check_grant, grant, read_trust, revoke
 
 if TYPE_CHECKING:
-    from bylaw.tools.trust import TrustReport
+    from bylaw.report.rules import TrustReport
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="json: machine-readable; never prompts.",
 )
-def command(*, take_back: bool, yes: bool, form: str) -> int:
+def trust_command(*, take_back: bool, yes: bool, form: str) -> int:
     """Review the commands that the rules of this folder can run, and trust them.
 
     Until you trust them here, the rules of a repository run no commands and its settings loosen
@@ -51,14 +49,14 @@ def command(*, take_back: bool, yes: bool, form: str) -> int:
     if take_back:
         if yes:
             raise click.UsageError("cannot combine `--revoke` and `--yes`")
-        return _take_back(form)
+        return _revoke_trust(form)
     with progress() as tell:
-        report = look(tell)
-    _warn(report)
+        report = read_trust(tell)
+    _print_diagnostics(report)
     return _as_json(report, yes=yes) if form == "json" else _as_text(report, yes=yes)
 
 
-def _take_back(form: str) -> int:
+def _revoke_trust(form: str) -> int:
     changed = revoke()
     if form == "json":
         emit({"trusted": False, "changed": changed})
@@ -67,27 +65,29 @@ def _take_back(form: str) -> int:
     return 0
 
 
-def _warn(report: TrustReport) -> None:
+def _print_diagnostics(report: TrustReport) -> None:
     """Report files that do not load: they run nothing, and their commands are not shown."""
     if report.diagnostics and sys.stderr is not None:
-        sys.stderr.write(text.render(report.diagnostics, color=in_color(sys.stderr)) + "\n")
+        sys.stderr.write(
+            diagnostic_text.render(report.diagnostics, color=uses_color(sys.stderr)) + "\n"
+        )
 
 
 def _as_json(report: TrustReport, *, yes: bool) -> int:
-    if yes and not report.trust.suffices:
+    if yes and not report.trust.is_sufficient:
         report = grant(report)
-    emit(printer.as_data(report))
-    return int(not report.trust.suffices)
+    emit(printer.trust_data(report))
+    return int(not report.trust.is_sufficient)
 
 
 def _as_text(report: TrustReport, *, yes: bool) -> int:
-    shown = printer.render(report)
+    shown = printer.render_trust(report)
     write(f"{shown}\n" if shown else "")
-    if report.trust.suffices:
+    if report.trust.is_sufficient:
         write(f"{report.trust.state}: {report.trust.why}\n")
         return 0
-    refuse_grant(report)
-    if not yes and not agreed(printer.question(report)):
+    check_grant(report)
+    if not yes and not confirm(printer.trust_question(report)):
         write(f"not trusted: {report.trust.why}\n")
         return 1
     write(f"{grant(report).trust.state}\n")

@@ -1,29 +1,27 @@
-"""Books × Session × Event → Decision | Needs: the definition of what Bylaw decides.
+"""Books × session × event → decision, or the facts that it needs: what Bylaw decides.
 
-The groups are read once in visiting order, or twice if a late rule asks for another round: see
-`_read`. A rule is checked in four steps, live → limits → gates → guard, and the result is traced.
-When a rule fires, its verdict, reason and finished steps are computed at once. The code reads
-nothing but its arguments and changes nothing outside.
+The groups are read once in visiting order, or twice if a late rule asks for another round. A rule
+is checked in four steps, live → limits → gates → guard, and the result is traced. When a rule
+fires, its verdict, reason and finished steps are computed at once. The code reads nothing but its
+arguments and changes nothing outside. The fast path must give the same result as the slow one.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from bylaw.engine.combine import Gathered
-from bylaw.engine.fire import Firing, fault, fire
-from bylaw.engine.gates import closed_gates, describe
-from bylaw.engine.limits import Spending, limit_in_force
-from bylaw.engine.lines import MAX_LINES, lines_of
+from bylaw.engine.combine import MAX_LINES, DecisionBuilder, lines_of
+from bylaw.engine.fire import RuleResult, fire, handle_guard_error
+from bylaw.engine.gates import ActionBudget, active_limit, closed_gates, gate_names
 from bylaw.engine.trace import LateTrace
 from bylaw.engine.view import MissingFact, View
-from bylaw.model.codes.engine import GUARD_CRASH
+from bylaw.model.codes.runtime import GUARD_CRASH
 from bylaw.model.decision import Decision, Match, Needs, TraceResult
 from bylaw.model.errors import GuardError
-from bylaw.model.fold import is_told_again, observe
+from bylaw.model.fold import is_repeated_report, observe
 from bylaw.model.procedure import Flow
-from bylaw.model.rule import NO_LIMITS, Gate, Rounds, Rule, Visited
-from bylaw.model.verdict import Verdict
+from bylaw.model.rule import NO_LIMITS, Gate, Rounds, Rule, RuleVisit
+from bylaw.model.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,14 +31,14 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.session import Session
 
-_NO_VALUES = Match()
+_EMPTY_MATCH = Match()
 # The result of a guard, computed or already known.
-Ask: TypeAlias = "Callable[[Rule, View], Match | None]"
+GuardTest: TypeAlias = "Callable[[Rule, View], Match | None]"
 
 
 def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
     """Decide an event, or return the facts that are needed first."""
-    if is_told_again(session, event):
+    if is_repeated_report(session, event):
         return Decision()
     return decide_observed(rules, observe(session, event), event)
 
@@ -49,73 +47,79 @@ def decide_observed(rules: RuleSet, observed: Session, event: Event) -> Decision
     """As `decide`, for a session that has observed the event."""
     bucket = rules.bucket(event)
     if bucket.holding is None:
-        return deliberate(rules, observed, event)
+        return decide_slow(rules, observed, event)
     held = bucket.holding(observed, event, max(observed.at, event.at))
     if held < 0 or (held and bucket.writes):
-        return deliberate(rules, observed, event)  # failed, or may write what others read
+        return decide_slow(rules, observed, event)  # failed, or may write what others read
     late: tuple[TraceLine, ...] = LateTrace(_trace, bucket, held, observed, event)  # type: ignore[assignment]  # see LateTrace
     if not held and not observed.notices.waiting:
         return Decision(trace=late)
-    return _decide_held(bucket, held, View.of(observed, event), late)
+    return _decide_matching(bucket, held, View.of(observed, event), late)
 
 
-def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
+def decide_slow(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
     """Decide rule by rule with a full trace: the slow path, with which the fast path must agree."""
-    gathered = _read(rules.candidates(event), View.of(observed, event), _ask)
+    gathered = _read_groups(rules.candidates(event), View.of(observed, event), _test_guard)
     return gathered.answer(observed, event)
 
 
 def _trace(bucket: Bucket, held: int, observed: Session, event: Event) -> tuple[TraceLine, ...]:
     """Compute the trace that the slow path would give, without running guards again."""
-    holding = {id(rule) for candidates in bucket.chosen(held) for rule in candidates.rules}
+    holding = {id(rule) for candidates in bucket.select(held) for rule in candidates.rules}
 
     def answer(rule: Rule, _: View) -> Match | None:
-        return _NO_VALUES if id(rule) in holding else None
+        return _EMPTY_MATCH if id(rule) in holding else None
 
-    decision = _read(bucket.groups, View.of(observed, event), answer).answer(observed, event)
+    decision = _read_groups(bucket.groups, View.of(observed, event), answer).answer(observed, event)
     assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
     return decision.trace
 
 
-def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, ...]) -> Decision:
+def _decide_matching(
+    bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, ...]
+) -> Decision:
     """Decide with the rules whose guards are known to hold."""
-    gathered = _read(bucket.chosen(held), view, lambda _rule, _view: _NO_VALUES, tracing=False)
+    gathered = _read_groups(
+        bucket.select(held), view, lambda _rule, _view: _EMPTY_MATCH, tracing=False
+    )
     return gathered.decision(view.session, view.event, trace)
 
 
-def _read(groups: Iterable[Candidates], view: View, ask: Ask, *, tracing: bool = True) -> Gathered:
+def _read_groups(
+    groups: Iterable[Candidates], view: View, ask: GuardTest, *, tracing: bool = True
+) -> DecisionBuilder:
     """Read all groups, a second time if the event will be submitted again.
 
     In that case rules of the last round must have no effect yet. This may turn out only after they
     were read, so the second pass leaves them out.
     """
     groups = tuple(groups)
-    found = _Deliberation(view, ask, Gathered(tracing=tracing))
+    found = _DecisionPass(view, ask, DecisionBuilder(tracing=tracing))
     found.read_all(groups)
-    if found.spoke_for_the_last and found.is_first_of_two:
-        known = Gathered(tracing=tracing, comes_again=True)
-        found = _Deliberation(View.of(view.session, view.event), ask, known)
+    if found.fired_in_last_round and found.expects_second_round:
+        known = DecisionBuilder(tracing=tracing, needs_second_round=True)
+        found = _DecisionPass(View.of(view.session, view.event), ask, known)
         found.read_all(groups)
     return found.gathered
 
 
-class _Deliberation:
+class _DecisionPass:
     """The state of one pass over the groups: the view, and the results so far."""
 
-    def __init__(self, view: View, ask: Ask, gathered: Gathered) -> None:
+    def __init__(self, view: View, ask: GuardTest, gathered: DecisionBuilder) -> None:
         self.view = view
         self.gathered = gathered
         self.ask = ask
-        self.spoke_for_the_last = False
+        self.fired_in_last_round = False
         self.disabled = frozenset(view.event.facts.disabled or ())
         self.halted = False
-        self.visited: list[Visited] | None = None
-        self.lacking: dict[int, bool] = {}
+        self.visited: list[RuleVisit] | None = None
+        self.missing_needs: dict[int, bool] = {}
 
     @property
-    def is_first_of_two(self) -> bool:
+    def expects_second_round(self) -> bool:
         """Whether it is already known that the event is submitted again."""
-        return self.gathered.comes_again and self.view.event.round == 1
+        return self.gathered.needs_second_round and self.view.event.round == 1
 
     def read_all(self, groups: Iterable[Candidates]) -> None:
         """Read groups in the given order."""
@@ -125,7 +129,7 @@ class _Deliberation:
     def _read_group(self, candidates: Candidates) -> None:
         """Read one group, once or line by line. The first halt ends it."""
         procedure = candidates.group.procedure
-        spending = Spending(procedure)
+        spending = ActionBudget(procedure)
         if not procedure.split_lines:
             self._read_once(candidates, spending)
             return
@@ -133,31 +137,33 @@ class _Deliberation:
         told: set[TraceLine] = set()
         for place, line in enumerate(lines_of(self.view.event)):
             if place == MAX_LINES:
-                self.gathered.cut_short(candidates.group.dialect)
+                self.gathered.trace_cut(candidates.group.dialect)
                 break
             self.view.line = line
             begun = len(self.gathered.trace)
             self._read_once(candidates.of_line(line), spending)
-            self.gathered.forget_repeats(begun, told)
+            self.gathered.drop_repeats(begun, told)
             if self.halted:
                 break
 
-    def _read_once(self, candidates: Candidates, spending: Spending) -> None:
+    def _read_once(self, candidates: Candidates, spending: ActionBudget) -> None:
         flow = candidates.group.procedure.flow
         begun = len(self.gathered.trace)
         # Only rules that close the group read the results of the others.
         self.visited = [] if candidates.closing else None
-        for rule in self._awake(candidates.families) if candidates.families else candidates.rules:
-            result = self._consider(rule, candidates, spending)
+        for rule in (
+            self._rules_to_check(candidates.families) if candidates.families else candidates.rules
+        ):
+            result = self._check_rule(rule, candidates, spending)
             if result is TraceResult.FIRED and _ends_group(rule, flow):
                 break
         if self.visited is not None:
             self.view.visited, self.visited = self.visited, None
             for rule in candidates.closing:
-                self._consider(rule, candidates, spending, closing=True)
+                self._check_rule(rule, candidates, spending, closing=True)
         self.gathered.collapse(begun)
 
-    def _awake(self, families: tuple[tuple[Rule, ...], ...]) -> Iterator[Rule]:
+    def _rules_to_check(self, families: tuple[tuple[Rule, ...], ...]) -> Iterator[Rule]:
         """Yield the rules that must be checked. An idle family only gets one line in the trace."""
         for family in families:
             if self._is_idle(family[0]):
@@ -170,89 +176,89 @@ class _Deliberation:
         if rule.siblings is None or not self._is_live(rule):
             return False
         try:
-            return self._lacks(rule.needs) or rule.siblings.is_idle(self.view)
+            return self._lacks_facts(rule.needs) or rule.siblings.is_idle(self.view)
         except Exception:  # noqa: BLE001 - each rule is then checked and reports its failure
             return False
 
-    def _consider(
-        self, rule: Rule, candidates: Candidates, spending: Spending, *, closing: bool = False
+    def _check_rule(
+        self, rule: Rule, candidates: Candidates, spending: ActionBudget, *, closing: bool = False
     ) -> TraceResult:
         """Check live → limits → gates → guard, then fire."""
         if not self._is_live(rule):
-            return self._pass_over(rule, TraceResult.NOT_LIVE)
+            return self._skip_rule(rule, TraceResult.NOT_LIVE)
         if rule.limits is not NO_LIMITS and (limit := self._limit(rule)):
-            return self._pass_over(rule, TraceResult.LIMITED, limit)
+            return self._skip_rule(rule, TraceResult.LIMITED, limit)
         try:
             if rule.gates and (closed := closed_gates(rule, self.view)):
-                return self._pass_over(rule, TraceResult.GATED, describe(closed), closed)
-            lacks = rule.needs and self._lacks(rule.needs)
+                return self._skip_rule(rule, TraceResult.GATED, gate_names(closed), closed)
+            lacks = rule.needs and self._lacks_facts(rule.needs)
             match = None if lacks else self.ask(rule, self.view)
         except MissingFact as missing:
             self.gathered.need(missing.needs)
             match = None
         except GuardError as problem:
-            return self._settle(fault(rule, candidates.group, self.view, problem))
+            return self._add_result(handle_guard_error(rule, candidates.group, self.view, problem))
         if match is None:
             if closing:  # it is checked at every event, so it is traced only when it fires
                 return TraceResult.GUARD_FALSE
-            return self._pass_over(rule, TraceResult.GUARD_FALSE)
+            return self._skip_rule(rule, TraceResult.GUARD_FALSE)
         try:
-            return self._settle(fire(rule, candidates.group, self.view, match, spending))
+            return self._add_result(fire(rule, candidates.group, self.view, match, spending))
         except MissingFact as missing:
             self.gathered.need(missing.needs)
             return TraceResult.GUARD_FALSE
 
-    def _lacks(self, needs: tuple[Need, ...]) -> bool:
+    def _lacks_facts(self, needs: tuple[Need, ...]) -> bool:
         """Whether facts are missing. If so, all of them are requested.
 
         Many rules of one language have the same needs, so the result is kept.
         """
-        lacks = self.lacking.get(id(needs))
+        lacks = self.missing_needs.get(id(needs))
         if lacks is None:
-            missing = self.view.lacking(needs)
+            missing = self.view.missing_needs(needs)
             if missing and isinstance(problem := self.view.missing(missing), GuardError):
                 raise problem
             self.gathered.need(missing)
-            lacks = self.lacking[id(needs)] = bool(missing)
+            lacks = self.missing_needs[id(needs)] = bool(missing)
         return lacks
 
-    def _pass_over(
+    def _skip_rule(
         self, rule: Rule, result: TraceResult, detail: str = "", closed: tuple[Gate, ...] = ()
     ) -> TraceResult:
         self.gathered.note(rule, result, detail)
         if self.visited is not None:
-            self.visited.append(Visited(rule, result, closed))
+            self.visited.append(RuleVisit(rule, result, closed))
         return result
 
-    def _settle(self, firing: Firing) -> TraceResult:
+    def _add_result(self, firing: RuleResult) -> TraceResult:
         self.gathered.take(firing)
         self.view.slate = firing.slate
         if firing.verdict is Verdict.HALT:
             self.halted = True
         if firing.rule.on.rounds is Rounds.LAST:
-            self.spoke_for_the_last = True
+            self.fired_in_last_round = True
         if self.visited is not None:
             ops = tuple(step.op for step in firing.steps)
-            self.visited.append(Visited(firing.rule, firing.result, (), ops))
+            self.visited.append(RuleVisit(firing.rule, firing.result, (), ops))
         return firing.result
 
     def _limit(self, rule: Rule) -> str:
         if rule.limits != NO_LIMITS and rule.uid in self.gathered.fired:
             return "fired on an earlier line"  # no limit allows a rule to fire twice in one event
-        return limit_in_force(rule, self.view)
+        return active_limit(rule, self.view)
 
     def _is_live(self, rule: Rule) -> bool:
         if not rule.core and (not rule.enabled or rule.uid in self.disabled):
             return False
         if rule.on.main_agent and not self.view.event.by_main_agent:
             return False
-        return rule.on.rounds is not Rounds.LAST or not self.is_first_of_two
+        return rule.on.rounds is not Rounds.LAST or not self.expects_second_round
 
 
-def _ask(rule: Rule, view: View) -> Match | None:
+def _test_guard(rule: Rule, view: View) -> Match | None:
     """Return what the guard found. An unexpected exception of a check is a guard error."""
     if rule.guard is None:
-        return _NO_VALUES
+        return _EMPTY_MATCH
     try:
         found = rule.guard.test(view)
     except (GuardError, MissingFact):

@@ -14,9 +14,9 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from bylaw.expr.compile import program_of, runtime_names
-from bylaw.expr.expression_guard import ExpressionGuard
+from bylaw.expr.compile import compile_source, runtime_names
 from bylaw.expr.tree import Call, Compare, Const, Logic, Node, dotted
+from bylaw.expr.views import ExpressionGuard
 from bylaw.model.errors import LoadError
 from bylaw.model.rule import ApprovalGate
 
@@ -36,7 +36,7 @@ MIN_LOOKUP = 4
 Holding: TypeAlias = "Callable[[Session, Event, int], int]"
 
 
-class Piece(NamedTuple):
+class GuardPiece(NamedTuple):
     """One guard as code: the definitions before it, the condition, and what it reads."""
 
     definitions: list[str]
@@ -54,12 +54,12 @@ def compile_bucket(groups: tuple[Candidates, ...], kind: Kind) -> Holding | None
         return None
     rules = [rule for candidates in groups for rule in candidates.rules]
     pieces = _pieces(rules, kind)
-    return None if pieces is None else _function(pieces)
+    return None if pieces is None else _build_function(pieces)
 
 
-def _pieces(rules: Iterable[Rule], kind: Kind) -> list[Piece] | None:
+def _pieces(rules: Iterable[Rule], kind: Kind) -> list[GuardPiece] | None:
     readers: dict[int, str] = {}
-    pieces: list[Piece] = []
+    pieces: list[GuardPiece] = []
     for number, rule in enumerate(rules):
         guard = rule.guard
         if not isinstance(guard, ExpressionGuard) or _asks_for_facts(rule):
@@ -77,14 +77,14 @@ def _asks_for_facts(rule: Rule) -> bool:
     return bool(rule.needs) or any(isinstance(gate, ApprovalGate) for gate in rule.gates)
 
 
-def _piece(guard: ExpressionGuard, prefix: str, kind: Kind, bit: int) -> Piece:
+def _piece(guard: ExpressionGuard, prefix: str, kind: Kind, bit: int) -> GuardPiece:
     emitted = guard.expression.emit(prefix)
     code = "\n".join([*emitted.definitions, emitted.condition])
     fields = guard.reader.mentioned(code, prefix, kind)
     reads = {prefix + name: field for name, field in fields.items()}
     looks_up = _lookup(guard, prefix)
     names = dict(guard.reader.names)
-    return Piece(emitted.definitions, emitted.condition, reads, names, bit, looks_up)
+    return GuardPiece(emitted.definitions, emitted.condition, reads, names, bit, looks_up)
 
 
 def _lookup(guard: ExpressionGuard, prefix: str) -> tuple[str, str] | None:
@@ -110,13 +110,13 @@ def _is_simple(node: Node) -> bool:
     return dotted(node) is not None
 
 
-def _function(pieces: list[Piece]) -> Holding:
+def _build_function(pieces: list[GuardPiece]) -> Holding:
     tables, rest = _tables(pieces)
     names: dict[str, Any] = {"Exception": Exception, "isinstance": isinstance, "TEXT": str}
     reads: dict[str, str] = {}
     body: list[str] = []
     for number, (value, by_text) in enumerate(tables.items()):
-        names[f"table{number}"] = {text: _function(few) for text, few in by_text.items()}
+        names[f"table{number}"] = {text: _build_function(few) for text, few in by_text.items()}
         reads |= _reads_of(value, pieces)
         # A value that is not a text equals no text, and may not be hashable.
         body += [f"found = table{number}.get(x) if isinstance(x := {value}, TEXT) else None"]
@@ -126,16 +126,18 @@ def _function(pieces: list[Piece]) -> Holding:
         body += [*piece.definitions, f"if {piece.condition}: held |= {piece.bit}"]
     for piece in pieces:
         names |= piece.names
-    return _compiled(reads, body, names)
+    return _compile_function(reads, body, names)
 
 
-def _tables(pieces: list[Piece]) -> tuple[dict[str, dict[str, list[Piece]]], list[Piece]]:
+def _tables(
+    pieces: list[GuardPiece],
+) -> tuple[dict[str, dict[str, list[GuardPiece]]], list[GuardPiece]]:
     """Return the guards that can be looked up, by the value that they compare, and all others."""
-    by_value: dict[str, list[Piece]] = defaultdict(list)
+    by_value: dict[str, list[GuardPiece]] = defaultdict(list)
     for piece in pieces:
         if piece.looks_up is not None:
             by_value[piece.looks_up[0]].append(piece)
-    tables: dict[str, dict[str, list[Piece]]] = {}
+    tables: dict[str, dict[str, list[GuardPiece]]] = {}
     for value, few in by_value.items():
         if len(few) >= MIN_LOOKUP:
             tables[value] = defaultdict(list)
@@ -147,12 +149,12 @@ def _tables(pieces: list[Piece]) -> tuple[dict[str, dict[str, list[Piece]]], lis
     return tables, rest
 
 
-def _reads_of(value: str, pieces: list[Piece]) -> dict[str, str]:
+def _reads_of(value: str, pieces: list[GuardPiece]) -> dict[str, str]:
     wanted = set(re.findall(r"\bv\d+_\w+", value))
     return {name: code for piece in pieces for name, code in piece.reads.items() if name in wanted}
 
 
-def _compiled(reads: dict[str, str], body: list[str], names: dict[str, Any]) -> Holding:
+def _compile_function(reads: dict[str, str], body: list[str], names: dict[str, Any]) -> Holding:
     lines = ["l = s.slate"] if any("l." in code for code in reads.values()) else []
     lines += [f"{name} = {code}" for name, code in sorted(reads.items())]
     source = "\n".join(
@@ -167,5 +169,5 @@ def _compiled(reads: dict[str, str], body: list[str], names: dict[str, Any]) -> 
         ]
     )
     namespace = {**runtime_names(), **names}
-    exec(program_of(source, "<bucket>"), namespace)  # noqa: S102 - code that we generate, as for one expression
+    exec(compile_source(source, "<bucket>"), namespace)  # noqa: S102 - code that we generate, as for one expression
     return cast("Holding", namespace["holding"])

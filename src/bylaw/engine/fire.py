@@ -1,35 +1,104 @@
-"""A rule that fired → its verdict with a reason and its finished steps, within the budget."""
+"""A rule that fired → its verdict with a reason and its finished steps, within the budget.
+
+Steps are checked against what their makers declared. A failing guard or step is handled as the
+procedure of the group says.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from bylaw.engine.causes import too_deep
-from bylaw.engine.stepping import after, made_by, steps_of
+from bylaw.engine.plan import is_too_deep
+from bylaw.engine.view import MissingFact
+from bylaw.model.codes.runtime import FOREIGN_VARIABLE, GUARD_CRASH, VALUE_NOT_FINITE
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
+from bylaw.model.effects import StateSet
 from bylaw.model.errors import GuardError, NotNeeded, RenderError
 from bylaw.model.procedure import GuardFault, StepFault, Writes
-from bylaw.model.verdict import Verdict
+from bylaw.model.session import is_space_of
+from bylaw.model.values import is_finite
+from bylaw.model.vocabulary import Op, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bylaw.engine.gates import ActionBudget
     from bylaw.engine.index import OrderedGroup
-    from bylaw.engine.limits import Spending
     from bylaw.engine.view import View
     from bylaw.model.effects import Step
     from bylaw.model.procedure import Procedure
     from bylaw.model.rule import ReasonMaker, Rule, StepMaker
-    from bylaw.model.slate import Slate
+    from bylaw.model.session import Variables
     from bylaw.model.values import JSON
 
+Made = TypeVar("Made")
 
-class Firing(Struct, gc=False):
+
+def checked_steps(
+    maker: StepMaker, group: OrderedGroup, view: View, match: Match
+) -> tuple[Step, ...]:
+    """Return the steps of a maker. Checks their ops and the variables that they write.
+
+    The steps of the action itself come first. Messages after them may report it.
+    """
+    try:
+        made = tuple(maker.make(view, match))
+    except (GuardError, RenderError, MissingFact):
+        raise
+    except Exception as problem:
+        raise _crash_error(problem) from problem
+    expected: tuple[Op, ...] = (maker.op,)
+    for step in made:
+        if getattr(step, "op", None) not in expected:
+            message = f"step does not match its declared type `{maker.op}`"
+            raise RenderError(GUARD_CRASH.name, message)
+        if isinstance(step, StateSet):
+            _check_write(step, group)
+        expected = (maker.op, Op.MESSAGE_INSERT)
+    return made
+
+
+def _check_write(step: StateSet, group: OrderedGroup) -> None:
+    """Check that a step writes a variable of its own language, and a value that JSON can hold.
+
+    Other values could not be recorded exactly.
+    """
+    if not is_finite(step.value):
+        raise RenderError(VALUE_NOT_FINITE.name, f"`{step.name}` would not be a finite number")
+    if not is_space_of(step.space, group.dialect):
+        message = f"`{step.name}` of `{step.space}` belongs to another language"
+        raise RenderError(FOREIGN_VARIABLE.name, message)
+
+
+def call_maker(make: Callable[[View, Match], Made], view: View, match: Match) -> Made:
+    """Call a maker. An unexpected exception means that it failed, as it does for a check."""
+    try:
+        return make(view, match)
+    except (GuardError, RenderError, MissingFact):
+        raise
+    except Exception as problem:
+        raise _crash_error(problem) from problem
+
+
+def _crash_error(problem: Exception) -> RenderError:
+    return RenderError(GUARD_CRASH.name, f"{type(problem).__name__}: {problem}")
+
+
+def apply_steps(slate: Variables, steps: Iterable[Step]) -> Variables:
+    """Return the slate after these steps."""
+    for step in steps:
+        slate = slate.after(step)
+    return slate
+
+
+class RuleResult(Struct, gc=False):
     """What a rule, or the failure of its guard, adds to the decision."""
 
     rule: Rule
     group: OrderedGroup
-    slate: Slate
+    slate: Variables
     result: TraceResult
     verdict: Verdict = Verdict.ALLOW
     reason: str = ""
@@ -75,11 +144,13 @@ class Firing(Struct, gc=False):
         )
 
 
-def fault(rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> Firing:
+def handle_guard_error(
+    rule: Rule, group: OrderedGroup, view: View, problem: GuardError
+) -> RuleResult:
     """Handle a guard error as the procedure says."""
     procedure = group.procedure
     match = _fault_match(rule, problem)
-    firing = Firing(rule, group, view.slate, TraceResult.GUARD_ERROR)
+    firing = RuleResult(rule, group, view.slate, TraceResult.GUARD_ERROR)
     firing.details.append(f"{problem.code}: {problem.message}")
     firing.verdict = _verdict_of_fault(rule, procedure.guard_error)
     if firing.verdict is not Verdict.ALLOW:
@@ -89,14 +160,16 @@ def fault(rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> F
     return firing
 
 
-def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Spending) -> Firing:
+def fire(
+    rule: Rule, group: OrderedGroup, view: View, match: Match, spending: ActionBudget
+) -> RuleResult:
     """Compute everything that the rule adds to the decision, from the view and the match."""
-    firing = Firing(rule, group, view.slate, TraceResult.FIRED)
+    firing = RuleResult(rule, group, view.slate, TraceResult.FIRED)
     if rule.judgement is not None:
         firing.verdict = rule.judgement.verdict
         firing.reason = _reason(rule.judgement.reason, firing, view, match)
     if rule.uid not in view.event.cause:
-        _act(firing, view, match, spending)
+        _take_actions(firing, view, match, spending)
         return firing
     # Invariant 6: the steps of a rule never run on an event that it caused. Its verdict counts.
     if rule.plan.steps:
@@ -106,7 +179,7 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
     return firing
 
 
-def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
+def _take_actions(firing: RuleResult, view: View, match: Match, spending: ActionBudget) -> None:
     """Compute the steps, and decide whether the rule has fired."""
     rule = firing.rule
     kept, skipped, spared = _compute_steps(firing, view, match, spending)
@@ -119,20 +192,20 @@ def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
         firing.result = TraceResult.BUDGET if skipped else TraceResult.SUPPRESSED
     if rule.plan.summary is not None and (fired or skipped):
         numbers: dict[str, JSON] = {"kept": [*kept], "skipped": [*skipped]}
-        firing.summary = _made(
+        firing.summary = _make_steps(
             (rule.plan.summary,), firing, view, Match({**match.values, **numbers})
         )
 
 
-def _is_refused(firing: Firing, view: View) -> bool:
+def _is_refused(firing: RuleResult, view: View) -> bool:
     """Whether no step will be performed: the first is refused, and the rest is dropped with it."""
     drops_rest = firing.rule.plan.on_failure is OnFailure.DROP_REST
-    return drops_rest and bool(firing.steps) and too_deep(view.event, firing.steps[0].op)
+    return drops_rest and bool(firing.steps) and is_too_deep(view.event, firing.steps[0].op)
 
 
-def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str:
+def _reason(maker: ReasonMaker, firing: RuleResult, view: View, match: Match) -> str:
     try:
-        return made_by(maker.make, view, match)
+        return call_maker(maker.make, view, match)
     except (GuardError, RenderError) as problem:
         # A verdict counts even if its reason cannot be computed.
         firing.details.append(f"reason failed: {problem.message}")
@@ -140,7 +213,7 @@ def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str
 
 
 def _compute_steps(
-    firing: Firing, view: View, match: Match, spending: Spending
+    firing: RuleResult, view: View, match: Match, spending: ActionBudget
 ) -> tuple[list[int], list[int], bool]:
     """Make the steps, action by action. An action over the budget is not computed.
 
@@ -160,7 +233,7 @@ def _compute_steps(
         made: tuple[Step, ...] = ()
         failed = False
         try:
-            made = steps_of(maker, firing.group, view, match)
+            made = checked_steps(maker, firing.group, view, match)
         except NotNeeded as said:
             spared = True
             firing.details.append(f"step {number} not needed: {said.message}")
@@ -170,30 +243,34 @@ def _compute_steps(
         if made:
             kept.append(number)
             firing.steps += made
-            view.slate = after(view.slate, made) if in_order else before
+            view.slate = apply_steps(view.slate, made) if in_order else before
         elif not rule.free:
             spending.refund(maker.op)
         if failed:
             break
     # A halt has removed all steps, so their writes are undone as well.
-    firing.slate = view.slate if in_order and firing.steps else after(before, firing.steps)
+    firing.slate = view.slate if in_order and firing.steps else apply_steps(before, firing.steps)
     view.slate = before
     if rule.plan.on_error and (firing.steps or firing.broken):
-        firing.on_error = _made(rule.plan.on_error, firing, view, match)
+        firing.on_error = _make_steps(rule.plan.on_error, firing, view, match)
     return kept, skipped, spared
 
 
-def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Match) -> list[Step]:
+def _make_steps(
+    makers: tuple[StepMaker, ...], firing: RuleResult, view: View, match: Match
+) -> list[Step]:
     steps: list[Step] = []
     for maker in makers:
         try:
-            steps += steps_of(maker, firing.group, view, match)
+            steps += checked_steps(maker, firing.group, view, match)
         except (GuardError, RenderError) as problem:
             firing.details.append(f"on_error {maker.op} failed: {problem.message}")
     return steps
 
 
-def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | RenderError) -> None:
+def _fail_step(
+    firing: RuleResult, view: View, number: int, problem: GuardError | RenderError
+) -> None:
     """Handle a step that cannot be computed as a failed step, now."""
     rule, procedure = firing.rule, firing.group.procedure
     firing.details.append(f"step {number} failed: {problem.code}: {problem.message}")
@@ -217,7 +294,7 @@ def _fault_reason(procedure: Procedure, rule: Rule, view: View, match: Match) ->
     if procedure.fault_reason is None:
         return plainly
     try:
-        return made_by(procedure.fault_reason.make, view, match)
+        return call_maker(procedure.fault_reason.make, view, match)
     except (GuardError, RenderError):
         return plainly  # the verdict counts even if the language cannot give its reason
 
@@ -236,7 +313,7 @@ def _notes(rule: Rule | None, group: OrderedGroup, view: View, match: Match) -> 
     if rule is None or rule.uid in view.event.cause:
         return []
     try:
-        made = [steps_of(maker, group, view, match) for maker in rule.plan.steps]
+        made = [checked_steps(maker, group, view, match) for maker in rule.plan.steps]
     except (GuardError, RenderError):
         return []  # the trace still shows the failure
     steps = tuple(step for one in made for step in one)

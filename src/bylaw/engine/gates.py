@@ -1,18 +1,29 @@
-"""The gates of a rule: which of them are closed for this event."""
+"""What can prevent a rule from firing: gates, limits, and the budget of its group."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.model.approvals import granted_by, message_field, needed_approvals
 from bylaw.model.decision import Need, NeedName
 from bylaw.model.errors import GuardError
-from bylaw.model.rule import ApprovalGate, CategoryGate, EnabledGate, Gate, PhaseGate, Rule
+from bylaw.model.rule import (
+    ApprovalGate,
+    CategoryGate,
+    EnabledGate,
+    Gate,
+    PhaseGate,
+    Rule,
+    granting_authorities,
+    message_field,
+    needed_approvals,
+)
+from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bylaw.engine.view import View
+    from bylaw.model.procedure import Procedure
 
 
 def closed_gates(rule: Rule, view: View) -> tuple[Gate, ...]:
@@ -20,7 +31,7 @@ def closed_gates(rule: Rule, view: View) -> tuple[Gate, ...]:
     return tuple(gate for gate in rule.gates if not is_open(gate, view))
 
 
-def describe(gates: Iterable[Gate]) -> str:
+def gate_names(gates: Iterable[Gate]) -> str:
     """Return the names of the closed gates, for the trace."""
     return ", ".join(_NAMES[type(gate)] for gate in gates)
 
@@ -40,10 +51,10 @@ def is_open(gate: Gate, view: View) -> bool:
 
 def _is_approved(gate: ApprovalGate, view: View) -> bool:
     needed = needed_approvals(gate, view.event)
-    return not needed or len(granted_to(gate, view)) >= needed
+    return not needed or len(approving_authorities(gate, view)) >= needed
 
 
-def granted_to(gate: ApprovalGate, view: View) -> set[str]:
+def approving_authorities(gate: ApprovalGate, view: View) -> set[str]:
     """Return the authorities that approved; none if the approvals are not available."""
     message_id = message_field(view.event, "msg_id")
     try:
@@ -51,7 +62,7 @@ def granted_to(gate: ApprovalGate, view: View) -> set[str]:
     except GuardError:
         return set()
     assert isinstance(approvals, tuple)
-    return granted_by(gate, view.event, approvals)
+    return granting_authorities(gate, view.event, approvals)
 
 
 _NAMES: dict[type[Gate], str] = {
@@ -60,3 +71,49 @@ _NAMES: dict[type[Gate], str] = {
     CategoryGate: "category",
     ApprovalGate: "approval",
 }
+
+
+def active_limit(rule: Rule, view: View) -> str:
+    """Return the limit that prevents the rule from firing now, or an empty text."""
+    limits = rule.limits
+    last = view.session.firings.get(rule.uid)
+    if last is None:
+        return ""
+    if limits.once:
+        return "once"
+    # CM-A15: N turns without firing, not counting the turn of the firing itself.
+    if limits.cooldown_turns and view.session.turn - last.turn <= limits.cooldown_turns:
+        return f"cooldown_turns={limits.cooldown_turns}"
+    if limits.cooldown_ms and view.now - last.at < limits.cooldown_ms:
+        return f"cooldown_ms={limits.cooldown_ms}"
+    return ""
+
+
+class ActionBudget:
+    """The actions that the rules of a group can still take for this event."""
+
+    __slots__ = ("actions", "calls")
+
+    def __init__(self, procedure: Procedure) -> None:
+        self.actions = procedure.budget
+        self.calls = procedure.call_budget
+
+    def charge(self, op: Op) -> str:
+        """Charge one action. If a budget is used up, charge nothing and return the reason."""
+        if self.actions == 0:
+            return "over budget"
+        if op is Op.TOOL_CALL:
+            if self.calls == 0:
+                return "over the budget of calls"
+            if self.calls is not None:
+                self.calls -= 1
+        if self.actions is not None:
+            self.actions -= 1
+        return ""
+
+    def refund(self, op: Op) -> None:
+        """Undo the charge of an action that gave no steps."""
+        if self.actions is not None:
+            self.actions += 1
+        if op is Op.TOOL_CALL and self.calls is not None:
+            self.calls += 1

@@ -12,20 +12,39 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bylaw.engine.fast import Holding, compile_bucket
-from bylaw.engine.order import in_order
-from bylaw.expr.paths import Pattern, normalise_named, pattern
-from bylaw.expr.paths.index import PathIndex
 from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.event import Bus, Common, Event, File, ToolAfter, ToolBefore
-from bylaw.model.rule import NO_LIMITS, Filter, Rounds, Rule
-from bylaw.model.slate import SLATE_OPS
-from bylaw.model.uid import uid_of
+from bylaw.model.procedure import SortKey
+from bylaw.model.rule import NO_LIMITS, Filter, Rounds, Rule, uid_of
+from bylaw.model.session import VARIABLE_OPS
 from bylaw.model.vocabulary import CallStatus
+from bylaw.paths import Pattern, normalise_event_path, pattern
+from bylaw.paths.index import PathIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bylaw.model.procedure import Book, Group, Procedure
+
+_KEYS: dict[SortKey, Callable[[Rule], object]] = {
+    SortKey.RANK: lambda rule: rule.rank,
+    SortKey.PRIORITY_ASCENDING: lambda rule: rule.priority,
+    SortKey.PRIORITY_DESCENDING: lambda rule: -rule.priority,
+    SortKey.FILE: lambda rule: rule.origin.file,
+    SortKey.SOURCE: lambda rule: (rule.origin.line, rule.origin.column),
+    SortKey.ID: lambda rule: rule.id,
+}
+
+
+def order_rules(group: Group) -> tuple[Rule, ...]:
+    """Return the rules in visiting order. Rules lowered from one written rule stay together."""
+    keys = [_KEYS[key] for key in group.procedure.order]
+
+    def sort_key(rule: Rule) -> tuple[object, ...]:
+        return tuple(key(rule) for key in keys)
+
+    return tuple(sorted(group.rules, key=sort_key))
+
 
 # Events may have any tool names, so selections are kept for at most this many keys.
 MAX_BUCKETS = 1_024
@@ -72,18 +91,18 @@ class Bucket(Struct):
     # Whether one of its rules can change what the guards of later rules read.
     writes: bool
     # Whether a limit or a gate can prevent one of its rules from firing.
-    holds_back: bool
+    has_limits: bool
     # The fast path: which guards hold, as bits in visiting order; see `fast`.
     holding: Holding | None = None
     _chosen: dict[int, tuple[Candidates, ...]] = field(default_factory=dict)
 
-    def chosen(self, held: int) -> tuple[Candidates, ...]:
+    def select(self, held: int) -> tuple[Candidates, ...]:
         """Return the candidates whose bit is set."""
         found = self._chosen.get(held)
         if found is None:
             if len(self._chosen) >= MAX_BUCKETS:
                 self._chosen.clear()
-            found = self._chosen[held] = tuple(_chosen(self.groups, held))
+            found = self._chosen[held] = tuple(_select_by_bits(self.groups, held))
         return found
 
 
@@ -93,7 +112,7 @@ class RuleSet:
     def __init__(self, books: Iterable[Book], *, fast: bool = True) -> None:
         self.books = tuple(sorted(books, key=lambda book: (book.dialect, book.path)))
         self.fast = fast
-        self._groups = tuple(_ordered_groups(self.books))
+        self._groups = tuple(_order_groups(self.books))
         self._tools = frozenset(name for rule in self.rules() for name in rule.filter.tools)
         self._paths = _PathFilters(self.rules())
         self._buckets: dict[Key, Bucket] = {}
@@ -138,19 +157,19 @@ class RuleSet:
     def _select(self, key: Key) -> Bucket:
         groups = []
         for group in self._groups:
-            rules = tuple(rule for rule in group.rules if _concerns(rule, key))
-            closing = tuple(rule for rule in group.procedure.closing if _concerns(rule, key))
+            rules = tuple(rule for rule in group.rules if _can_match(rule, key))
+            closing = tuple(rule for rule in group.procedure.closing if _can_match(rule, key))
             if rules or closing:
                 by_key = _by_key(group.procedure, rules)
                 families = _families(rules) if self.fast and not closing else ()
                 groups.append(Candidates(group, rules, closing, by_key, families))
         chosen = [rule for found in groups for rule in (*found.rules, *found.closing)]
-        looks_further = any(_looks_further(rule.filter) for rule in chosen)
+        looks_further = any(_needs_event_check(rule.filter) for rule in chosen)
         bucket = Bucket(
             tuple(groups),
             looks_further,
             writes=any(_writes(rule) for rule in chosen),
-            holds_back=any(rule.limits is not NO_LIMITS or rule.gates for rule in chosen),
+            has_limits=any(rule.limits is not NO_LIMITS or rule.gates for rule in chosen),
         )
         if self.fast and not looks_further:
             bucket.holding = compile_bucket(bucket.groups, key[0].kind)
@@ -164,22 +183,22 @@ class RuleSet:
         return Candidates(found.group, rules, closing, _by_key(found.group.procedure, rules))
 
 
-def _ordered_groups(books: Sequence[Book]) -> list[OrderedGroup]:
+def _order_groups(books: Sequence[Book]) -> list[OrderedGroup]:
     found: list[tuple[int, int, int, Group]] = [
         (group.visit, number, place, group)
         for number, book in enumerate(books)
         for place, group in enumerate(book.groups)
     ]
     found.sort(key=lambda entry: entry[:3])
-    return [_ordered(books[number], number, group) for _, number, _, group in found]
+    return [_order_group(books[number], number, group) for _, number, _, group in found]
 
 
-def _ordered(book: Book, number: int, group: Group) -> OrderedGroup:
+def _order_group(book: Book, number: int, group: Group) -> OrderedGroup:
     name = uid_of(book.dialect, book.path, group.name)
-    return OrderedGroup(name, book.dialect, number, group.procedure, in_order(group))
+    return OrderedGroup(name, book.dialect, number, group.procedure, order_rules(group))
 
 
-def _concerns(rule: Rule, key: Key) -> bool:
+def _can_match(rule: Rule, key: Key) -> bool:
     event_class, status, round_, tools = key
     if event_class.kind not in rule.on.kinds or status in NEVER_HAPPENED:
         return False
@@ -213,7 +232,7 @@ def _families(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], ...]:
     return tuple(map(tuple, found))
 
 
-def _chosen(groups: tuple[Candidates, ...], held: int) -> Iterator[Candidates]:
+def _select_by_bits(groups: tuple[Candidates, ...], held: int) -> Iterator[Candidates]:
     for candidates in groups:
         rules = tuple(rule for at, rule in enumerate(candidates.rules) if held >> at & 1)
         if rules:
@@ -222,10 +241,10 @@ def _chosen(groups: tuple[Candidates, ...], held: int) -> Iterator[Candidates]:
 
 
 def _writes(rule: Rule) -> bool:
-    return any(maker.op in SLATE_OPS for maker in rule.plan.steps)
+    return any(maker.op in VARIABLE_OPS for maker in rule.plan.steps)
 
 
-def _looks_further(filter_: Filter) -> bool:
+def _needs_event_check(filter_: Filter) -> bool:
     return bool(filter_.paths or filter_.changes or filter_.command_types)
 
 
@@ -273,12 +292,12 @@ def _path_sets(event: Event) -> list[tuple[str, ...]]:
     """
     if isinstance(event, File):
         names, literal = (event.path, event.old_path), event.facts.literal
-        return [tuple(path for name in names for path in _named(name, literal=literal))]
+        return [tuple(path for name in names for path in _normal_paths(name, literal=literal))]
     message = event.message if isinstance(event, Bus) else None
     targets = message.get("target_paths") if isinstance(message, dict) else None
-    return [_named(target) for target in targets] if isinstance(targets, list) else []
+    return [_normal_paths(target) for target in targets] if isinstance(targets, list) else []
 
 
-def _named(path: object, *, literal: bool = False) -> tuple[str, ...]:
-    found = normalise_named(path, literal=literal) if isinstance(path, str) else None
+def _normal_paths(path: object, *, literal: bool = False) -> tuple[str, ...]:
+    found = normalise_event_path(path, literal=literal) if isinstance(path, str) else None
     return () if found is None else (found,)

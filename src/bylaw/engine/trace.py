@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
 
 # Of rules that were lowered from one written rule, the trace shows the result latest in this list.
-_TELLING = [
+_RESULTS_BY_WEIGHT = [
     TraceResult.NOT_LIVE,
     TraceResult.GUARD_FALSE,
     TraceResult.GATED,
@@ -26,10 +26,10 @@ _TELLING = [
     TraceResult.GUARD_ERROR,
     TraceResult.FIRED,
 ]
-_RANK = {result: rank for rank, result in enumerate(_TELLING)}
+_RANK = {result: rank for rank, result in enumerate(_RESULTS_BY_WEIGHT)}
 
 
-def collapsed(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
+def collapse_lines(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
     """Reduce adjacent lines of one uid to the one that says most."""
     kept: list[TraceLine] = []
     for line in lines:

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import UNSET, Struct
 
-from bylaw.model.codes.engine import FACT_MISSING, FACT_UNKNOWN
+from bylaw.model.codes.runtime import FACT_MISSING, FACT_UNKNOWN
 from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.errors import GuardError
 
 if TYPE_CHECKING:
     from bylaw.model.decision import Need
     from bylaw.model.event import Event
-    from bylaw.model.rule import Visited
-    from bylaw.model.session import Session
-    from bylaw.model.slate import Slate
+    from bylaw.model.rule import RuleVisit
+    from bylaw.model.session import Session, Variables
 
-
-# In `facts.unknown`: facts were gathered as often as is allowed, so no more will be gathered.
+# In `facts.unknown_names`: facts were gathered as often as is allowed, so no more will be gathered.
 NO_MORE_FACTS = "*"
 
 
@@ -35,11 +33,11 @@ class View(Struct):
 
     session: Session
     event: Event
-    slate: Slate
+    slate: Variables
     now: int
     # The current line, in a group that is read line by line.
     line: str = ""
-    visited: list[Visited] = []
+    visited: list[RuleVisit] = []
 
     @classmethod
     def of(cls, session: Session, event: Event) -> Self:
@@ -56,7 +54,7 @@ class View(Struct):
             return found
         raise self.missing((need,))
 
-    def lacking(self, needs: tuple[Need, ...]) -> tuple[Need, ...]:
+    def missing_needs(self, needs: tuple[Need, ...]) -> tuple[Need, ...]:
         """Return those of these facts that were not gathered."""
         facts = self.event.facts
         return tuple(one for one in needs if _READERS[one.name](facts, one.key) is UNSET)

@@ -1,7 +1,7 @@
-"""Tree → checked tree: check names, arguments and literals, and infer the type of every node.
+"""Tree → checked tree: check names, calls and literals, and infer the type of every node.
 
 A wrong name or number of arguments is an error. A certain type error is only a warning, because
-the language defines what happens if a guard fails.
+the language defines what happens if a guard fails. Time may only be compared (CM-A25).
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bylaw.expr import check_calls
 from bylaw.expr.limits import MAX_DEPTH, MAX_LOOPS, MAX_NODES
-from bylaw.expr.operator_types import binary_type, comparable, unary_type
 from bylaw.expr.tree import (
     Attribute,
     Binary,
@@ -24,6 +22,7 @@ from bylaw.expr.tree import (
     Const,
     Index,
     Items,
+    Keyword,
     Logic,
     Method,
     Name,
@@ -42,27 +41,205 @@ from bylaw.expr.types import (
     INT,
     TEXT,
     Type,
-    either,
-    in_words,
+    binary_type,
+    can_compare,
+    describe_kinds,
     kind_type,
     optional,
+    unary_type,
+    union,
 )
 from bylaw.model.codes import expressions as codes
-from bylaw.model.diagnostic import Diagnostic, Severity, error, warning
+from bylaw.model.diagnostic import Diagnostic, Severity, did_you_mean, error, warning
 from bylaw.model.errors import LoadError, load_error
-from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from bylaw.expr.environment import Environment
+    from bylaw.expr.types import Environment, Function, Parameter
     from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile, Span
 
-_SPLIT = "split it into several rules"
+_TIME_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
-class Checked(Struct, frozen=True):
+def check_call(checker: Checker, node: Call) -> Type:
+    """Check a function call, and return its type."""
+    function = checker.environment.functions.get(node.function)
+    if function is None:
+        _infer_all(checker, node)
+        help_ = did_you_mean(node.function, checker.environment.functions)
+        headline = f"`{node.function}` is not a function of this language"
+        checker.error(codes.UNKNOWN_FUNCTION, headline, node.name_span, help_, "not defined")
+        return ANY
+    if function.reads_call and not checker.environment.has_call:
+        headline = f"`{node.function}` reads a tool call, but this event never has one"
+        checker.error(codes.NO_CALL_HERE, headline, node.span)
+    _check_arguments(checker, node, node.function, function)
+    return function.result
+
+
+def check_method(checker: Checker, node: Method) -> Type:
+    """Check a method call, and return its type."""
+    owner = checker.infer(node.object)
+    method = checker.environment.methods.get(node.name)
+    if method is None:
+        _infer_all(checker, node)
+        help_ = did_you_mean(node.name, checker.environment.methods)
+        headline = f"`{node.name}` is not a method of this language"
+        checker.error(codes.UNKNOWN_METHOD, headline, node.name_span, help_)
+        return ANY
+    if owner.never(*method.owners):
+        checker.warn(f"{describe_kinds(owner.kinds)} has no method `{node.name}`", node.span)
+    _check_arguments(checker, node, node.name, method)
+    return method.result
+
+
+def _infer_all(checker: Checker, node: Call | Method) -> None:
+    for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        checker.infer(argument)
+
+
+def _check_arguments(checker: Checker, node: Call | Method, name: str, function: Function) -> None:
+    by_position = [p for p in function.parameters if p.how != "keyword"]
+    given = len(node.args)
+    if function.many:
+        by_position += [by_position[-1]] * (given - len(by_position))
+    named = [_keyword_parameter(checker, keyword, name, function) for keyword in node.keywords]
+    if not function.required <= given + _count_required(named) or given > len(by_position):
+        headline = f"`{name}` does not take {given} argument{'' if given == 1 else 's'}"
+        checker.error(codes.WRONG_ARGUMENTS, headline, node.span, _usage(name, function))
+    for argument, parameter in zip(node.args, by_position, strict=False):
+        _check_argument(checker, argument, parameter)
+    for extra in node.args[len(by_position) :]:
+        checker.infer(extra)
+    _check_repeated(checker, node, by_position[:given], name, function)
+
+
+def _count_required(parameters: list[Parameter | None]) -> int:
+    return sum(1 for p in parameters if p is not None and p.required)
+
+
+def _usage(name: str, function: Function) -> str:
+    return f"write `{name}({', '.join(map(_parameter_text, function.parameters))})`"
+
+
+def _parameter_text(parameter: Parameter) -> str:
+    if parameter.how == "keyword":
+        return f"{parameter.name}=…"
+    return parameter.name if parameter.required else f"[{parameter.name}]"
+
+
+def _keyword_parameter(
+    checker: Checker, keyword: Keyword, name: str, function: Function
+) -> Parameter | None:
+    checker.types[id(keyword)] = ANY
+    for parameter in function.parameters:
+        if parameter.name == keyword.name and parameter.how != "position":
+            _check_argument(checker, keyword.value, parameter)
+            return parameter
+    checker.infer(keyword.value)
+    headline = f"unknown keyword argument `{keyword.name}`"
+    checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, _usage(name, function))
+    return None
+
+
+def _check_repeated(
+    checker: Checker,
+    node: Call | Method,
+    by_position: list[Parameter],
+    name: str,
+    function: Function,
+) -> None:
+    seen = {parameter.name for parameter in by_position}
+    for keyword in node.keywords:
+        if keyword.name in seen:
+            headline = f"`{keyword.name}` is given twice"
+            checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, _usage(name, function))
+        seen.add(keyword.name)
+
+
+def _check_argument(checker: Checker, argument: Node, parameter: Parameter) -> None:
+    found = checker.infer(argument)
+    if parameter.literal:
+        _check_literal(checker, argument, parameter)
+    elif parameter.kinds and found.never(*parameter.kinds):
+        checker.warn(f"`{parameter.name}` must be {describe_kinds(parameter.kinds)}", argument.span)
+
+
+def _check_literal(checker: Checker, argument: Node, parameter: Parameter) -> None:
+    if not isinstance(argument, Const) or not isinstance(argument.value, str):
+        known = f": one of {_quoted_list(parameter.choices)}" if parameter.choices else ""
+        headline = f"`{parameter.name}` must be a text in quotes"
+        help_ = f"write the text itself{known}"
+        checker.error(codes.LITERAL_NEEDED, headline, argument.span, help_)
+        return
+    if parameter.choices and argument.value not in parameter.choices:
+        headline = f"unknown {parameter.name} `{argument.value}`"
+        help_ = f"use one of {_quoted_list(parameter.choices)}"
+        checker.error(codes.UNKNOWN_CHOICE, headline, argument.span, help_)
+    if parameter.problem is not None and (found := parameter.problem(argument.value)):
+        checker.error(*found, argument.span)
+    if parameter.names_rule:
+        _check_rule_id(checker, argument.value, argument.span)
+
+
+def _quoted_list(choices: tuple[str, ...]) -> str:
+    return ", ".join(f'`"{choice}"`' for choice in choices)
+
+
+def _check_rule_id(checker: Checker, rule_id: str, span: Span) -> None:
+    ids = checker.environment.rule_ids
+    if ids is not None and rule_id not in ids:
+        headline = f"no rule of this file has the id `{rule_id}`"
+        checker.error(codes.UNKNOWN_RULE, headline, span, did_you_mean(rule_id, ids))
+
+
+def check_time(checker: Checker, nodes: Sequence[Node]) -> None:
+    """Report time outside comparisons with numbers, `+` and `-` (CM-A25)."""
+    times = [node for node in nodes if _reads_time(checker, node)]
+    if not times:
+        return
+    allowed = {id(call) for node in nodes for call in _allowed_times(checker, node)}
+    for node in times:
+        if id(node) not in allowed:
+            headline = "time may only be compared, with numbers, `+` and `-`"
+            help_ = "for a cool-down: `since_ms('rule') >= 5000`"
+            checker.error(codes.TIME_OUTSIDE_COMPARISON, headline, node.span, help_)
+
+
+def _reads_time(checker: Checker, node: Node) -> bool:
+    if not isinstance(node, Call):
+        return False
+    function = checker.environment.functions.get(node.function)
+    return function is not None and function.reads_time
+
+
+def _allowed_times(checker: Checker, node: Node) -> list[Node]:
+    """Return the time calls that are allowed in this node, if it is a comparison."""
+    if not isinstance(node, Compare) or not set(node.ops) <= _TIME_COMPARISONS:
+        return []
+    times: list[Node] = []
+    for side in (node.first, *node.operands):
+        parts = _summands(side)
+        others = [part for part in parts if not _reads_time(checker, part)]
+        if all(checker.types[id(part)].within("int", "float") for part in others):
+            times.extend(part for part in parts if _reads_time(checker, part))
+        elif all(checker.types[id(part)].never("int", "float") for part in parts):
+            return []  # time is compared with something other than a number
+    return times
+
+
+def _summands(node: Node) -> list[Node]:
+    if isinstance(node, Binary) and node.op in ("+", "-"):
+        return [*_summands(node.left), *_summands(node.right)]
+    return [node]
+
+
+_SPLIT_HELP = "split it into several rules"
+
+
+class CheckedTree(Struct, frozen=True):
     """A tree that can be compiled: every name is known, and every node has a type."""
 
     source: SourceFile
@@ -77,16 +254,16 @@ class Checked(Struct, frozen=True):
         return self.types[id(node)]
 
 
-def check(source: SourceFile, tree: Node, environment: Environment) -> Checked:
+def check(source: SourceFile, tree: Node, environment: Environment) -> CheckedTree:
     """Check a tree; raise LoadError with all its errors."""
     nodes = _all_nodes(source, tree)
     checker = Checker(source, environment)
     checker.infer(tree)
-    check_calls.check_time(checker, nodes)
+    check_time(checker, nodes)
     errors = [d for d in checker.found if d.severity is Severity.ERROR]
     if errors:
         raise LoadError(errors)
-    return Checked(source, tree, environment, checker.types, checker.found, len(nodes))
+    return CheckedTree(source, tree, environment, checker.types, checker.found, len(nodes))
 
 
 def _all_nodes(source: SourceFile, tree: Node) -> list[Node]:
@@ -100,10 +277,12 @@ def _all_nodes(source: SourceFile, tree: Node) -> list[Node]:
             break
     else:
         headline = f"nested more than {MAX_DEPTH:,} levels deep"
-        raise load_error(codes.EXPRESSION_TOO_DEEP, headline, source, level[-1].span, help=_SPLIT)
+        raise load_error(
+            codes.EXPRESSION_TOO_DEEP, headline, source, level[-1].span, help=_SPLIT_HELP
+        )
     if len(nodes) > MAX_NODES:
         headline = f"the expression has more than {MAX_NODES:,} parts"
-        raise load_error(codes.EXPRESSION_TOO_LONG, headline, source, tree.span, help=_SPLIT)
+        raise load_error(codes.EXPRESSION_TOO_LONG, headline, source, tree.span, help=_SPLIT_HELP)
     return nodes
 
 
@@ -129,7 +308,7 @@ class Checker:
         """Record an error."""
         self.found.append(error(code, headline, self.source, span, help=help_, note=note))
 
-    def doubt(self, headline: str, span: Span, help_: str = "") -> None:
+    def warn(self, headline: str, span: Span, help_: str = "") -> None:
         """Record a warning about an operation that fails whenever it is evaluated."""
         note = "this fails for every event"
         self.found.append(
@@ -140,7 +319,7 @@ class Checker:
         joined: Type | None = None
         for node in nodes:
             found = self.infer(node)
-            joined = found if joined is None else either(joined, found)
+            joined = found if joined is None else union(joined, found)
         return joined
 
     def const(self, node: Const) -> Type:
@@ -193,7 +372,7 @@ class Checker:
     def field(self, owner: Type, name: str, span: Span, node: Node) -> Type:
         """Return the type of a named part of a map."""
         if owner.never("map"):
-            self.doubt(f"{in_words(owner.kinds)} has no `{name}`", node.span)
+            self.warn(f"{describe_kinds(owner.kinds)} has no `{name}`", node.span)
             return ANY
         if owner.fields is not None:
             if name in owner.fields:
@@ -220,13 +399,13 @@ class Checker:
     def index(self, node: Index) -> Type:
         owner, key = self.infer(node.object), self.infer(node.key)
         if owner.never("map", "list", "tuple", "str"):
-            self.doubt(f"{in_words(owner.kinds)} cannot be indexed", node.span)
+            self.warn(f"{describe_kinds(owner.kinds)} cannot be indexed", node.span)
             return ANY
         if isinstance(node.key, Const) and isinstance(node.key.value, str):
             if owner.fields is not None:
                 return self.field(owner, node.key.value, node.key.span, node)
             if owner.never("map"):
-                self.doubt("an index must be a whole number", node.span)
+                self.warn("an index must be a whole number", node.span)
         if owner.within("str"):
             return TEXT
         # In a union of kinds, `item` describes only one kind; the others are unknown.
@@ -240,21 +419,21 @@ class Checker:
                 self.infer(bound)
         kinds = owner.kinds & {"str", "list", "tuple"}
         if not kinds:
-            self.doubt("only a text or list can be sliced", node.span)
+            self.warn("only a text or list can be sliced", node.span)
         return Type(kinds or ANY.kinds, owner.item)
 
     def call(self, node: Call) -> Type:
-        return check_calls.call_type(self, node)
+        return check_call(self, node)
 
     def method(self, node: Method) -> Type:
-        return check_calls.method_type(self, node)
+        return check_method(self, node)
 
     def unary(self, node: Unary) -> Type:
         operand = self.infer(node.operand)
         found = unary_type(node.op, operand, strict=self.environment.strict)
         if found is None:
             needed = "a boolean" if node.op == "not" else "a number"
-            self.doubt(f"`{node.op}` needs {needed}", node.span)
+            self.warn(f"`{node.op}` needs {needed}", node.span)
             return ANY
         return found
 
@@ -262,7 +441,7 @@ class Checker:
         left, right = self.infer(node.left), self.infer(node.right)
         found = binary_type(node.op, left, right, strict=self.environment.strict)
         if found is None:
-            self.doubt(f"`{node.op}` is not defined for these values", node.span)
+            self.warn(f"`{node.op}` is not defined for these values", node.span)
             return ANY
         return found
 
@@ -270,9 +449,9 @@ class Checker:
         sides = [node.first, *node.operands]
         types = [self.infer(side) for side in sides]
         for place, op in enumerate(node.ops):
-            if not comparable(op, types[place], types[place + 1], strict=self.environment.strict):
+            if not can_compare(op, types[place], types[place + 1], strict=self.environment.strict):
                 span = sides[place].span.to(sides[place + 1].span)
-                self.doubt(f"`{op}` is not defined for these values", span)
+                self.warn(f"`{op}` is not defined for these values", span)
         return BOOL
 
     def logic(self, node: Logic) -> Type:
@@ -280,16 +459,16 @@ class Checker:
         if not self.environment.strict:
             joined = types[0]
             for found in types[1:]:
-                joined = either(joined, found)
+                joined = union(joined, found)
             return joined
         for operand, found in zip(node.operands, types, strict=True):
             if found.never("bool"):
-                self.doubt(f"`{node.op}` needs booleans", operand.span, "compare it first")
+                self.warn(f"`{node.op}` needs booleans", operand.span, "compare it first")
         return BOOL
 
     def choice(self, node: Choice) -> Type:
         self.infer(node.test)
-        return either(self.infer(node.then), self.infer(node.otherwise))
+        return union(self.infer(node.then), self.infer(node.otherwise))
 
     def items(self, node: Items) -> Type:
         return Type(frozenset({node.kind}), self.join(node.items))
@@ -308,7 +487,7 @@ class Checker:
         self.loops += len(node.clauses)
         if self.loops > MAX_LOOPS:
             headline = f"more than {MAX_LOOPS:,} loops inside each other"
-            self.error(codes.EXPRESSION_TOO_DEEP, headline, node.span, _SPLIT)
+            self.error(codes.EXPRESSION_TOO_DEEP, headline, node.span, _SPLIT_HELP)
         for clause in node.clauses:
             self.clause(clause)
         element = self.infer(node.element)
@@ -320,16 +499,16 @@ class Checker:
     def clause(self, node: Clause) -> Type:
         iterable = self.infer(node.iterable)
         if iterable.never("list", "tuple", "set", "map", "str"):
-            self.doubt("this has no elements", node.iterable.span)
+            self.warn("this has no elements", node.iterable.span)
         for name in node.names:
-            self.scope[name] = ANY if node.unpacks else _element(iterable)
+            self.scope[name] = ANY if node.unpacks else _element_type(iterable)
         for condition in node.conditions:
             self.infer(condition)
         self.types[id(node)] = ANY
         return ANY
 
 
-def _element(iterable: Type) -> Type:
+def _element_type(iterable: Type) -> Type:
     if iterable.within("str"):
         return TEXT
     # A loop over a map gives its keys, so `item` is used only for lists, tuples and sets.

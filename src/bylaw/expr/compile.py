@@ -14,21 +14,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bylaw.expr import (
-    argument_paths,
     builtins,
     condition_operators,
     guard_environment,
     guard_operators,
 )
-from bylaw.expr.emit import Emitter, Site
+from bylaw.expr.emit import Emitter, FailurePlace
 from bylaw.expr.limits import Budget
-from bylaw.model.text_size import count_tokens
+from bylaw.model.history import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import CodeType
 
-    from bylaw.expr.check import Checked
+    from bylaw.expr.check import CheckedTree
 
 _NO_NAMES: Mapping[str, Any] = MappingProxyType({})
 _READS_BUDGET = re.compile(r"\bB\b")
@@ -41,9 +40,9 @@ _RUNTIME: dict[str, Any] = {
     "NEVER_CALLED": guard_environment.NEVER_CALLED,
     "elapsed": guard_environment.elapsed,
     "count_tokens": count_tokens,
-    "dig": argument_paths.dig,
-    "follow": argument_paths.follow,
-    "split_path": argument_paths.split_path,
+    "dig": guard_environment.dig,
+    "follow": guard_environment.follow,
+    "split_path": guard_environment.split_path,
     "truth": guard_operators.truth,
     "same": guard_operators.same,
     "member": guard_operators.member,
@@ -73,51 +72,51 @@ def runtime_names() -> dict[str, Any]:
     return dict(_RUNTIME)
 
 
-def program_of(code: str, name: str) -> CodeType:
+def compile_source(code: str, name: str) -> CodeType:
     """Compile emitted source without Python's warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python warns about code such as `0 is None`
         return compile(code, name, "exec")
 
 
-class Compiled:
+class CompiledExpression:
     """A function over a view, its Python source, and the places that can fail."""
 
     __slots__ = ("code", "function", "sites")
 
-    def __init__(self, code: str, sites: list[Site], names: Mapping[str, Any]) -> None:
+    def __init__(self, code: str, sites: list[FailurePlace], names: Mapping[str, Any]) -> None:
         self.code = code
         self.sites = sites
         namespace = {**_RUNTIME, **names}
         # The source contains only constants, declared names and the operators above.
-        exec(program_of(code, "<expression>"), namespace)  # noqa: S102
+        exec(compile_source(code, "<expression>"), namespace)  # noqa: S102
         self.function: Callable[[Any], Any] = namespace["expression"]
 
 
-class Emitted(NamedTuple):
+class GuardCode(NamedTuple):
     """A guard as code for another function: definitions that come first, and a condition."""
 
     definitions: list[str]
     condition: str
 
 
-def emit_condition(checked: Checked, view: str) -> Emitted:
+def emit_condition(checked: CheckedTree, view: str) -> GuardCode:
     """Return the code of an expression that must be a boolean; `view` is the prefix of fields."""
     emitter = Emitter(checked, view)
     condition = emitter.boolean(checked.tree)
     lines = [*emitter.definitions, condition]
     if any(_READS_BUDGET.search(line) for line in lines):
         emitter.definitions.insert(0, _new_budget(checked))
-    return Emitted(emitter.definitions, condition)
+    return GuardCode(emitter.definitions, condition)
 
 
-def _new_budget(checked: Checked) -> str:
+def _new_budget(checked: CheckedTree) -> str:
     return f"B = Budget({checked.size})"
 
 
 def compile_checked(
-    checked: Checked, emitter: Emitter | None = None, names: Mapping[str, Any] = _NO_NAMES
-) -> Compiled:
+    checked: CheckedTree, emitter: Emitter | None = None, names: Mapping[str, Any] = _NO_NAMES
+) -> CompiledExpression:
     """Compile a checked tree; `names` are additional names that the code of `emitter` calls."""
     emitter = emitter or Emitter(checked)
     value = emitter.emit(checked.tree)
@@ -130,4 +129,4 @@ def compile_checked(
     if any(_READS_BUDGET.search(line) for line in body):
         body.insert(0, _new_budget(checked))
     code = "def expression(v):\n" + "\n".join("    " + line for line in body) + "\n"
-    return Compiled(code, emitter.sites, names)
+    return CompiledExpression(code, emitter.sites, names)

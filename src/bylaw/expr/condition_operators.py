@@ -9,18 +9,22 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.arithmetic import arithmetic
-from bylaw.expr.faults import fail, fail_inside
-from bylaw.expr.limits import COMPARISONS_A_STEP, MAX_INT_BITS, MAX_ITEMS, MAX_TEXT_CHARS
-from bylaw.expr.weight import (
+from bylaw.expr.limits import (
     COLLECTIONS,
+    COMPARISONS_A_STEP,
+    MAX_INT_BITS,
+    MAX_ITEMS,
+    MAX_TEXT_CHARS,
     NUMERIC,
     SCALARS,
+    arithmetic,
+    charge_both,
+    charge_growth,
     charge_search,
-    grown,
-    in_order,
-    weigh,
-    weigh_both,
+    charge_value,
+    fail,
+    fail_in_element,
+    sort_set,
 )
 from bylaw.model.codes import expressions as codes
 
@@ -35,13 +39,13 @@ _ITERABLE: frozenset[object] = COLLECTIONS | {str}
 
 def equal(left: Any, right: Any, budget: Budget, site: int) -> bool:
     """`==`."""
-    weigh_both(left, right, budget, site)
+    charge_both(left, right, budget, site)
     return bool(left == right)
 
 
 def _compare(op: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any, Budget, int], bool]:
     def compare(left: Any, right: Any, budget: Budget, site: int) -> bool:
-        weigh_both(left, right, budget, site)
+        charge_both(left, right, budget, site)
         if left.__class__ is dict or right.__class__ is dict:
             fail(codes.GUARD_TYPE, site, f"`{sign}` is not defined for maps", left, right)
         try:
@@ -67,7 +71,7 @@ def contains(value: Any, container: Any, budget: Budget, site: int) -> bool:
         charge_search(container, value, budget)
         return value in container
     if container.__class__ in _SEQUENCES:
-        weigh_both(value, container, budget, site)
+        charge_both(value, container, budget, site)
         return value in container
     if container.__class__ not in COLLECTIONS:
         fail(
@@ -83,7 +87,7 @@ def key(value: Any, budget: Budget, site: int) -> Any:
     if value.__class__ in SCALARS:
         return value
     if value.__class__ is tuple:
-        weigh(value, budget, site)
+        charge_value(value, budget, site)
         if _can_be_key(value):
             return value
     fail(codes.GUARD_TYPE, site, "a key must be a text, a number, a boolean or null", value)
@@ -99,14 +103,14 @@ def add(left: Any, right: Any, budget: Budget, site: int) -> Any:
         return arithmetic(operator.add, site, left, right)
     if left.__class__ is not right.__class__ or left.__class__ not in (str, list, tuple):
         fail(codes.GUARD_TYPE, site, "`+` needs two numbers, texts or lists", left, right)
-    grown(left, len(left) + len(right), budget, site)
+    charge_growth(left, len(left) + len(right), budget, site)
     return left + right
 
 
 def subtract(left: Any, right: Any, budget: Budget, site: int) -> Any:
     """`-` of numbers, or the difference of sets."""
     if left.__class__ is set and right.__class__ is set:
-        weigh_both(left, right, budget, site)
+        charge_both(left, right, budget, site)
         return left - right
     return _number_operation(operator.sub, "-", left, right, site)
 
@@ -115,7 +119,7 @@ def multiply(left: Any, right: Any, budget: Budget, site: int) -> Any:
     """`*` of numbers, or a text or list repeated."""
     for repeated, times in ((left, right), (right, left)):
         if repeated.__class__ in (str, list, tuple) and times.__class__ in (int, bool):
-            grown(repeated, len(repeated) * max(times, 0), budget, site)
+            charge_growth(repeated, len(repeated) * max(times, 0), budget, site)
             # An empty text may be repeated any number of times, but Python limits the number.
             return repeated * max(0, min(times, MAX_TEXT_CHARS))
     return _number_operation(operator.mul, "*", left, right, site)
@@ -154,15 +158,15 @@ def power(left: Any, right: Any, _budget: Budget, site: int) -> Any:
 
 def negate(value: Any, site: int) -> Any:
     """Unary `-`."""
-    return _one_number(operator.neg, "-", value, site)
+    return _unary_operation(operator.neg, "-", value, site)
 
 
 def positive(value: Any, site: int) -> Any:
     """Unary `+`."""
-    return _one_number(operator.pos, "+", value, site)
+    return _unary_operation(operator.pos, "+", value, site)
 
 
-def _one_number(op: Callable[[Any], Any], sign: str, value: Any, site: int) -> Any:
+def _unary_operation(op: Callable[[Any], Any], sign: str, value: Any, site: int) -> Any:
     if value.__class__ not in NUMERIC:
         fail(codes.GUARD_TYPE, site, f"`{sign}` needs a number", value)
     return op(value)
@@ -216,7 +220,7 @@ def cut(value: Any, lower: Any, upper: Any, step: Any, budget: Budget, site: int
     if step is not None and step == 0:
         fail(codes.GUARD_VALUE, site, "the step of a slice cannot be zero", step)
     length = len(range(*slice(lower, upper, step).indices(len(value))))
-    grown(value, length, budget, site)
+    charge_growth(value, length, budget, site)
     return value[lower:upper:step]
 
 
@@ -230,7 +234,7 @@ def each(value: Any, budget: Budget, cost: int, site: int) -> Iterable[Any]:
     if len(value) > MAX_ITEMS:
         fail(codes.GUARD_TOO_LARGE, site, f"there are more than {MAX_ITEMS:,} elements", value)
     budget.charge(cost * len(value))
-    elements: Iterable[Any] = in_order(value, budget, site) if value.__class__ is set else value
+    elements: Iterable[Any] = sort_set(value, budget, site) if value.__class__ is set else value
     return elements
 
 
@@ -238,8 +242,8 @@ def unpack(value: Any, count: int, site: int) -> Any:
     """Return the value; fail if it does not have one element for each name of a loop."""
     if value.__class__ not in _SEQUENCES:
         problem = f"only a list of {count} can be unpacked here"
-        fail_inside(codes.GUARD_TYPE, site, problem, value)
+        fail_in_element(codes.GUARD_TYPE, site, problem, value)
     if len(value) != count:
         problem = f"expected {count} elements to unpack"
-        fail_inside(codes.GUARD_VALUE, site, problem, value)
+        fail_in_element(codes.GUARD_VALUE, site, problem, value)
     return value

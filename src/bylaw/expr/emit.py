@@ -3,6 +3,9 @@
 An operation on values of known kinds becomes the plain Python operator. An operation that can fail
 becomes a call of an operator with limits. The call has the site of the node, so that an error can
 name the part and its values.
+
+Comprehensions become local functions, defined before the expression. A loop reads outer names by
+closure, and each element charges the cost of the loop body.
 """
 
 from __future__ import annotations
@@ -10,15 +13,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bylaw.expr.emit_compare import emit_compare
-from bylaw.expr.emit_loop import emit_comprehension
-from bylaw.expr.environment import Argument
 from bylaw.expr.limits import MAX_INT_BITS, MAX_STEPS
 from bylaw.expr.tree import (
     Attribute,
     Binary,
     Call,
     Choice,
+    Clause,
     Compare,
     Comprehension,
     Const,
@@ -35,14 +36,180 @@ from bylaw.expr.tree import (
     dotted,
     walk,
 )
+from bylaw.expr.types import Argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bylaw.expr.check import Checked
-    from bylaw.expr.environment import Function
-    from bylaw.expr.types import Type
+    from bylaw.expr.check import CheckedTree
+    from bylaw.expr.types import Function, Type
     from bylaw.model.source import Span
+
+_ORDER = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+_SCALARS = ("null", "bool", "int", "float", "str")
+
+
+def emit_compare(emitter: Emitter, node: Compare) -> str:
+    """Emit a comparison, or a chain of them that evaluates each operand at most once."""
+    left, code = node.first, emitter.emit(node.first)
+    parts: list[str] = []
+    for place, (op, right) in enumerate(zip(node.ops, node.operands, strict=True)):
+        right_code = emitter.emit(right)
+        next_code = right_code
+        if place < len(node.ops) - 1 and not _is_constant(right):
+            next_code = emitter.fresh()
+            right_code = f"({next_code} := {right_code})"
+        parts.append(_emit(emitter, op, (left, code), (right, right_code), node))
+        left, code = right, next_code
+    return parts[0] if len(parts) == 1 else "(" + " and ".join(parts) + ")"
+
+
+def _emit(
+    emitter: Emitter, op: str, left: tuple[Node, str], right: tuple[Node, str], node: Compare
+) -> str:
+    if op in ("is", "is not"):
+        return f"({left[1]} {op} {right[1]})"
+    if op in ("==", "!="):
+        return _emit_equal(emitter, op, left, right, node)
+    if op in _ORDER:
+        return _emit_order(emitter, op, left, right, node)
+    inside = _emit_in(emitter, left, right, node)
+    return f"(not {inside})" if op == "not in" else inside
+
+
+def _emit_equal(
+    emitter: Emitter, op: str, left: tuple[Node, str], right: tuple[Node, str], node: Compare
+) -> str:
+    a, b = emitter.type(left[0]), emitter.type(right[0])
+    if emitter.strict:
+        if _equals_natively(a, b) or _equals_natively(b, a):
+            return f"({left[1]} {op} {right[1]})"
+        code = f"same({left[1]}, {right[1]}, {emitter.share})"
+    else:
+        plain = a.within(*_SCALARS) or b.within(*_SCALARS)
+        if plain and not emitter.may_be_long(left[0], right[0]):
+            return f"({left[1]} {op} {right[1]})"
+        code = f"equal({left[1]}, {right[1]}, B, {emitter.site(node, left[0], right[0])})"
+    return f"(not {code})" if op == "!=" else code
+
+
+def _equals_natively(one: Type, other: Type) -> bool:
+    """Whether Python's == is right for these types: it is wrong only for booleans and numbers."""
+    if one.within("str", "null"):
+        return True
+    if one.within("int", "float"):
+        return other.never("bool")
+    return one.within("bool") and other.never("int", "float")
+
+
+def _emit_order(
+    emitter: Emitter, op: str, left: tuple[Node, str], right: tuple[Node, str], node: Compare
+) -> str:
+    a, b = emitter.type(left[0]), emitter.type(right[0])
+    numbers = ("int", "float") if emitter.strict else ("int", "float", "bool")
+    texts = a.within("str") and b.within("str") and not emitter.may_be_long(left[0], right[0])
+    if texts or (a.within(*numbers) and b.within(*numbers)):
+        return f"({left[1]} {op} {right[1]})"
+    slow = f"{emitter.flavour}_{_ORDER[op]}"
+    site = emitter.site(node, left[0], right[0])
+    if not _is_number(right[0]):
+        return f"{slow}({left[1]}, {right[1]}{'' if emitter.strict else ', B'}, {site})"
+    # The usual case needs no call: a number that may be null, compared with a limit. Other values
+    # nearly always fail, so a budget is made only for them.
+    name, budget = emitter.fresh(), "" if emitter.strict else ", Budget(0)"
+    test = f"({name} := {left[1]}).__class__ {_class_test(a)}"
+    return f"({name} {op} {right[1]} if {test} else {slow}({name}, {right[1]}{budget}, {site}))"
+
+
+def _class_test(type_: Type) -> str:
+    kinds = type_.kinds & {"int", "float"}
+    return f"is {min(kinds).upper()}" if len(kinds) == 1 else "in NUMBERS"
+
+
+def _is_constant(node: Node) -> bool:
+    items = node.items if isinstance(node, Items) else (node,)
+    return all(isinstance(item, Const) for item in items)
+
+
+def _is_number(node: Node) -> bool:
+    return isinstance(node, Const) and node.value.__class__ in (int, float)
+
+
+def _emit_in(
+    emitter: Emitter, left: tuple[Node, str], right: tuple[Node, str], node: Compare
+) -> str:
+    items = right[0]
+    if isinstance(items, Items) and items.kind != "set":
+        a, b = emitter.type(left[0]), emitter.type(items).item
+        if b is None:
+            return f"({left[1]} in ())"
+        plain = _equals_natively(b, a) if emitter.strict else a.within(*_SCALARS)
+        if plain and _is_constant(items):
+            inside = "".join(f"{emitter.emit(item)}, " for item in items.items)
+            return f"({left[1]} in ({inside}))"
+    site = emitter.site(node, left[0], right[0])
+    if emitter.strict:
+        return f"member({left[1]}, {right[1]}, {site}, {emitter.share})"
+    return f"contains({left[1]}, {right[1]}, B, {site})"
+
+
+_EMPTY = {"list": "[]", "map": "{}", "set": "{*()}"}
+_INDENT = "    "
+
+
+def emit_comprehension(emitter: Emitter, node: Comprehension) -> str:
+    """Define the loop and return the code of its call."""
+    outer_scope, outer_definitions = emitter.scope, emitter.definitions
+    emitter.scope, emitter.definitions = dict(outer_scope), []
+    name, made = emitter.fresh(), emitter.fresh()
+    lines = [f"def {name}():", f"{_INDENT}{made} = {_EMPTY[node.kind]}"]
+    cost = sum(1 for _ in walk(node))
+    indent = _INDENT
+    for clause in node.clauses:
+        lines += _emit_loop(emitter, clause, cost, indent)
+        indent += _INDENT * (1 + bool(clause.conditions))
+    kept = _emit_append(emitter, node, made)
+    lines += [indent + line for line in (*_pop_definitions(emitter), kept)]
+    lines.append(f"{_INDENT}return {made}")
+    emitter.scope, emitter.definitions = outer_scope, outer_definitions
+    emitter.definitions += lines
+    return f"{name}()"
+
+
+def _emit_loop(emitter: Emitter, clause: Clause, cost: int, indent: str) -> list[str]:
+    iterable = emitter.emit(clause.iterable)
+    lines = [indent + line for line in _pop_definitions(emitter)]
+    site = emitter.site(clause.iterable, clause.iterable)
+    names = [emitter.fresh() for _ in clause.names]
+    element = emitter.fresh() if clause.unpacks else names[0]
+    lines.append(f"{indent}for {element} in each({iterable}, B, {cost}, {site}):")
+    inner = indent + _INDENT
+    if clause.unpacks:
+        targets = "".join(f"{name}, " for name in names)
+        lines.append(f"{inner}{targets}= unpack({element}, {len(names)}, {site})")
+    emitter.scope.update(zip(clause.names, names, strict=True))
+    if clause.conditions:
+        tests = " and ".join(emitter.emit(condition) for condition in clause.conditions)
+        lines += [inner + line for line in _pop_definitions(emitter)]
+        lines.append(f"{inner}if {tests}:")
+    return lines
+
+
+def _pop_definitions(emitter: Emitter) -> list[str]:
+    """Remove and return the pending definitions: inner loops, to be defined inside this one."""
+    taken, emitter.definitions = emitter.definitions, []
+    return taken
+
+
+def _emit_append(emitter: Emitter, node: Comprehension, made: str) -> str:
+    element = emitter.emit(node.element)
+    if node.kind == "list":
+        return f"{made}.append({element})"
+    element = emitter.key(node.element, element)
+    if node.value is None:
+        return f"{made}.add({element})"
+    return f"{made}[{element}] = {emitter.emit(node.value)}"
+
 
 _WORDS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder",
           "//": "floor_divide", "**": "power"}  # fmt: skip
@@ -53,7 +220,7 @@ _HOST_INT_BITS = 64
 _DIVIDE_BITS = 1_000
 
 
-class Site:
+class FailurePlace:
     """A place that can fail: the span of the node, and those of the operands."""
 
     __slots__ = ("operands", "span")
@@ -66,11 +233,11 @@ class Site:
 class Emitter:
     """Emits Python expressions for nodes; comprehensions become local functions before them."""
 
-    def __init__(self, checked: Checked, view: str = "v.") -> None:
+    def __init__(self, checked: CheckedTree, view: str = "v.") -> None:
         self.checked = checked
         self.view = view
         self.strict = checked.environment.strict
-        self.sites: list[Site] = []
+        self.sites: list[FailurePlace] = []
         self.definitions: list[str] = []
         self.scope: dict[str, str] = {}
         self.made = 0
@@ -94,7 +261,7 @@ class Emitter:
         # All parts of an f-string have its span, so an error cannot name a part.
         nameless = any(part is not node and part.span == node.span for part in operands)
         spans = () if nameless else tuple(operand.span for operand in operands)
-        self.sites.append(Site(node.span, spans))
+        self.sites.append(FailurePlace(node.span, spans))
         return len(self.sites) - 1
 
     def type(self, node: Node) -> Type:

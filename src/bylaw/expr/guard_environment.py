@@ -1,23 +1,96 @@
 """What a ChatMD guard may read: built-in variables and functions, and the variables of its file.
 
 Compiled guards read a `GuardView`, which is filled in for each event.
+
+Also here: how `arg("a.b.0")` and `jsonpath("$.a.b[0]")` read one value from the arguments of a
+call.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from bylaw.expr.argument_paths import parse_jsonpath, split_path
-from bylaw.expr.environment import Argument, Emit, Environment, Function, Parameter, Variable
-from bylaw.expr.types import ANY, BOOL, INT, NUMBER, TEXT, Type, kind_type, map_of, optional
+from bylaw.expr.types import (
+    ANY,
+    BOOL,
+    INT,
+    NUMBER,
+    TEXT,
+    Argument,
+    Emit,
+    Environment,
+    Function,
+    Parameter,
+    Type,
+    Variable,
+    kind_type,
+    map_of,
+    optional,
+)
 from bylaw.model.codes.expressions import UNSUPPORTED_JSONPATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bylaw.model.codes import Code
+
+_JSONPATH_STEP = re.compile(
+    r"""\.(?P<name>[^\W\d]\w*) | \[(?P<index>-?(?:0|[1-9]\d{0,8}))\]
+      | \[(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)')\]""",
+    re.VERBOSE,
+)
+
+_INDEX = re.compile(r"[0-9]{1,9}")
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """Return the segments of a dot path."""
+    return tuple(path.split("."))
+
+
+def parse_jsonpath(path: str) -> tuple[str | int, ...] | None:
+    """Return the steps of a JSONPath that has exactly one result (CM-A24), else None."""
+    if not path.startswith("$"):
+        return None
+    steps: list[str | int] = []
+    at = 1
+    while at < len(path):
+        match = _JSONPATH_STEP.match(path, at)
+        if match is None:
+            return None
+        index, name = match["index"], match["name"] or match["double"] or match["single"] or ""
+        steps.append(int(index) if index is not None else name)
+        at = match.end()
+    return tuple(steps)
+
+
+def dig(value: Any, segments: tuple[str, ...]) -> Any:
+    """Follow a dot path; a segment of digits indexes a list; missing values are null (CM-A19)."""
+    for segment in segments:
+        if value.__class__ is dict:
+            value = value.get(segment)
+        elif value.__class__ is list and _INDEX.fullmatch(segment):
+            at = int(segment)
+            value = value[at] if at < len(value) else None
+        else:
+            return None
+    return value
+
+
+def follow(value: Any, steps: tuple[str | int, ...]) -> Any:
+    """Follow the steps of a JSONPath; missing values are null."""
+    for step in steps:
+        if value.__class__ is dict and step.__class__ is str:
+            value = value.get(step)
+        elif value.__class__ is list and step.__class__ is int and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
 
 KEYWORDS = frozenset({"true", "false", "and", "or", "not", "in", "is", "event"})
 INFINITY = float("inf")
@@ -73,11 +146,11 @@ _BUILT_IN = {
 JSON_VALUE: Type = kind_type("null", "bool", "int", "float", "str", "list", "map")
 
 
-def _text(name: str) -> Parameter:
+def _text_parameter(name: str) -> Parameter:
     return Parameter(name, ("str",))
 
 
-def _scopes(*scopes: str) -> Parameter:
+def _scope_parameter(*scopes: str) -> Parameter:
     return Parameter("scope", ("str",), literal=True, choices=scopes)
 
 
@@ -111,7 +184,7 @@ def _jsonpath_problem(path: str) -> tuple[Code, str] | None:
     return UNSUPPORTED_JSONPATH, "only `$`, members and indexes are allowed in a JSONPath"
 
 
-def _inlined(
+def _inlined_function(
     parameters: tuple[Parameter, ...],
     result: Type,
     emit: Emit,
@@ -125,16 +198,16 @@ def _inlined(
 
 
 FUNCTIONS = {
-    "ever_called": _inlined(
-        (_text("tool"),), BOOL, lambda args, _, v: f"({args[0].code} in {v}calls)"
+    "ever_called": _inlined_function(
+        (_text_parameter("tool"),), BOOL, lambda args, _, v: f"({args[0].code} in {v}calls)"
     ),
-    "count_calls": _inlined(
-        (_text("tool"),),
+    "count_calls": _inlined_function(
+        (_text_parameter("tool"),),
         INT,
         lambda args, _, v: f"{v}calls.get({args[0].code}, NEVER_CALLED).count",
     ),
-    "called_since": _inlined(
-        (_text("tool"), Parameter("n_turns", ("int", "float"))),
+    "called_since": _inlined_function(
+        (_text_parameter("tool"), Parameter("n_turns", ("int", "float"))),
         BOOL,
         # CM-A17: an execution in a turn that is at most n turns back.
         lambda args, _, v: (
@@ -142,19 +215,23 @@ FUNCTIONS = {
             f" >= {v}turn_index - {args[1].code})"
         ),
     ),
-    "arg": _inlined((_text("path"),), JSON_VALUE, _arg, reads_call=True),
-    "jsonpath": _inlined(
+    "arg": _inlined_function((_text_parameter("path"),), JSON_VALUE, _arg, reads_call=True),
+    "jsonpath": _inlined_function(
         (Parameter("path", ("str",), literal=True, problem=_jsonpath_problem),),
         JSON_VALUE,
         _jsonpath,
         reads_call=True,
     ),
-    "text_contains": _inlined(
-        (_text("needle"), _scopes("last_user", "last_assistant", "last_tool")), BOOL, _text_contains
+    "text_contains": _inlined_function(
+        (_text_parameter("needle"), _scope_parameter("last_user", "last_assistant", "last_tool")),
+        BOOL,
+        _text_contains,
     ),
-    "tokens": _inlined((_scopes("context", "last_user", "last_assistant"),), INT, _tokens),
-    "now": _inlined((), INT, lambda _args, _, v: f"{v}now", reads_time=True),
-    "since_ms": _inlined(
+    "tokens": _inlined_function(
+        (_scope_parameter("context", "last_user", "last_assistant"),), INT, _tokens
+    ),
+    "now": _inlined_function((), INT, lambda _args, _, v: f"{v}now", reads_time=True),
+    "since_ms": _inlined_function(
         (Parameter("rule_id", ("str",), literal=True, names_rule=True),),
         NUMBER,
         lambda args, _, v: f"elapsed({v}now, {v}fired_at.get({args[0].code}))",

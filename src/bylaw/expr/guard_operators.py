@@ -9,10 +9,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.arithmetic import arithmetic
-from bylaw.expr.faults import fail
-from bylaw.expr.limits import MAX_TEXT_CHARS, OverBudget
-from bylaw.expr.types import in_words, kind_of
+from bylaw.expr.limits import MAX_TEXT_CHARS, OverBudget, arithmetic, fail
+from bylaw.expr.types import describe_kinds, kind_of
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ def has_kind(value: Any, kinds: tuple[str, ...], site: int) -> Any:
     """Return the value; fail if it has none of these kinds."""
     if kind_of(value) in kinds:
         return value
-    fail(codes.GUARD_TYPE, site, f"{in_words(kinds)} is needed", value)
+    fail(codes.GUARD_TYPE, site, f"{describe_kinds(kinds)} is needed", value)
 
 
 def same(left: Any, right: Any, most: int) -> bool:
@@ -43,20 +41,20 @@ def same(left: Any, right: Any, most: int) -> bool:
     pairs = [(left, right)]
     while pairs:
         one, other = pairs.pop()
-        if not _alike(one, other):
+        if not _is_shallow_equal(one, other):
             return False
         if one.__class__ in _DEEP:
             most -= len(one)
             if most < 0:
                 raise OverBudget
-            pairs.extend(_parts(one, other))
+            pairs.extend(_paired_parts(one, other))
     return True
 
 
 _DEEP: frozenset[object] = frozenset({list, dict})
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _is_shallow_equal(one: Any, other: Any) -> bool:
     """Whether two values are equal, apart from the values inside them."""
     if one.__class__ in NUMBERS and other.__class__ in NUMBERS:
         return bool(one == other)
@@ -67,7 +65,7 @@ def _alike(one: Any, other: Any) -> bool:
     return bool(one.keys() == other.keys() if one.__class__ is dict else one == other)
 
 
-def _parts(one: Any, other: Any) -> Iterable[tuple[Any, Any]]:
+def _paired_parts(one: Any, other: Any) -> Iterable[tuple[Any, Any]]:
     if one.__class__ is list:
         return zip(one, other, strict=True)
     return ((one[key], other[key]) for key in one)
@@ -83,7 +81,7 @@ def member(value: Any, items: Any, site: int, most: int) -> bool:
     return any(same(value, item, share) for item in items)
 
 
-def _ordered(left: Any, right: Any, site: int, op: str) -> None:
+def _require_ordered(left: Any, right: Any, site: int, op: str) -> None:
     numbers = left.__class__ in NUMBERS and right.__class__ in NUMBERS
     if not numbers and not (left.__class__ is str and right.__class__ is str):
         fail(codes.GUARD_TYPE, site, f"`{op}` needs two numbers or two texts", left, right)
@@ -91,25 +89,25 @@ def _ordered(left: Any, right: Any, site: int, op: str) -> None:
 
 def less(left: Any, right: Any, site: int) -> bool:
     """`<`."""
-    _ordered(left, right, site, "<")
+    _require_ordered(left, right, site, "<")
     return bool(left < right)
 
 
 def less_equal(left: Any, right: Any, site: int) -> bool:
     """`<=`."""
-    _ordered(left, right, site, "<=")
+    _require_ordered(left, right, site, "<=")
     return bool(left <= right)
 
 
 def greater(left: Any, right: Any, site: int) -> bool:
     """`>`."""
-    _ordered(left, right, site, ">")
+    _require_ordered(left, right, site, ">")
     return bool(left > right)
 
 
 def greater_equal(left: Any, right: Any, site: int) -> bool:
     """`>=`."""
-    _ordered(left, right, site, ">=")
+    _require_ordered(left, right, site, ">=")
     return bool(left >= right)
 
 
@@ -120,30 +118,32 @@ def add(left: Any, right: Any, site: int) -> Any:
             limit = f"the text is longer than {MAX_TEXT_CHARS:,} characters"
             fail(codes.GUARD_TOO_LARGE, site, limit)
         return left + right
-    return _numbers(operator.add, "+", left, right, site)
+    return _number_operation(operator.add, "+", left, right, site)
 
 
 def subtract(left: Any, right: Any, site: int) -> Any:
     """`-`."""
-    return _numbers(operator.sub, "-", left, right, site)
+    return _number_operation(operator.sub, "-", left, right, site)
 
 
 def multiply(left: Any, right: Any, site: int) -> Any:
     """`*` of numbers; texts are not repeated (CM-040)."""
-    return _numbers(operator.mul, "*", left, right, site)
+    return _number_operation(operator.mul, "*", left, right, site)
 
 
 def divide(left: Any, right: Any, site: int) -> Any:
     """`/`, real division (CM-A22)."""
-    return _numbers(operator.truediv, "/", left, right, site)
+    return _number_operation(operator.truediv, "/", left, right, site)
 
 
 def remainder(left: Any, right: Any, site: int) -> Any:
     """`%`, with the sign of the divisor (CM-A22)."""
-    return _numbers(operator.mod, "%", left, right, site)
+    return _number_operation(operator.mod, "%", left, right, site)
 
 
-def _numbers(op: Callable[[Any, Any], Any], sign: str, left: Any, right: Any, site: int) -> Any:
+def _number_operation(
+    op: Callable[[Any, Any], Any], sign: str, left: Any, right: Any, site: int
+) -> Any:
     if left.__class__ not in NUMBERS or right.__class__ not in NUMBERS:
         needed = "two numbers or two texts" if sign == "+" else "two numbers"
         fail(codes.GUARD_TYPE, site, f"`{sign}` needs {needed}", left, right)

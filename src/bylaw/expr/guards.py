@@ -1,4 +1,4 @@
-"""The grammar of ChatMD guards: text → tree, by precedence climbing.
+"""The grammar of ChatMD guards: text → tokens → tree, by precedence climbing.
 
 From loosest to tightest: `or`, `and`, `not`, comparison and `in` (which do not chain), `+ -`,
 `* / %`, unary minus (CM-044). Everything else is rejected with a help text.
@@ -6,10 +6,11 @@ From loosest to tightest: `or`, `and`, `not`, comparison and `in` (which do not 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
-from bylaw.expr.guard_tokens import Token, scan
-from bylaw.expr.limits import MAX_DEPTH, check_length
+from msgspec import Struct
+
+from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS, check_length
 from bylaw.expr.tree import (
     Attribute,
     Binary,
@@ -24,12 +25,104 @@ from bylaw.expr.tree import (
     Unary,
 )
 from bylaw.model.codes import expressions as codes
-from bylaw.model.errors import load_error
+from bylaw.model.display import MAX_BRIEF, brief
+from bylaw.model.errors import LoadError, load_error
 from bylaw.model.source import SourceFile, Span
-from bylaw.model.visible import MAX_BRIEF, brief
 
-if TYPE_CHECKING:
-    from bylaw.model.errors import LoadError
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+)
+      | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?P<tail>[\w.]*)
+      | (?P<name>[A-Za-z_]\w*)
+      | (?P<text>"(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*')
+      | (?P<op>==|!=|<=|>=|\*\*|//|&&|\|\||<<|>>|:=|[-+*/%<>()\[\]{},.:?!=&|^~@])""",
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
+_WORD_OPERATORS = frozenset({"and", "or", "not", "in", "is"})
+
+
+class Token(Struct, frozen=True):
+    """`kind` is number, text, name, op or end; `value` is the value of a literal, else the text."""
+
+    kind: str
+    value: str | int | float
+    span: Span
+
+    def is_op(self, *ops: str) -> bool:
+        """Whether this is one of these operators."""
+        return self.kind == "op" and self.value in ops
+
+
+def scan(source: SourceFile, span: Span) -> list[Token]:
+    """Return the tokens of a part of a source; the last one is an end token."""
+    tokens: list[Token] = []
+    at = span.start
+    while at < span.end:
+        match = _TOKEN.match(source.text, at, span.end)
+        if match is None:
+            raise _scan_error(source, Span(at, span.end))
+        at = match.end()
+        if match.lastgroup != "space":
+            tokens.append(_token(source, match))
+    tokens.append(Token("end", "", Span(span.end, span.end)))
+    return tokens
+
+
+def _token(source: SourceFile, match: re.Match[str]) -> Token:
+    span = Span(*match.span())
+    word = match.group()
+    if match["number"]:
+        return Token("number", _number(source, span, match), span)
+    if match["text"]:
+        return Token("text", _text(source, span), span)
+    if match["name"] and word not in _WORD_OPERATORS:
+        return Token("name", word, span)
+    return Token("op", word, span)
+
+
+def _number(source: SourceFile, span: Span, match: re.Match[str]) -> int | float:
+    digits = match["number"]
+    if match["tail"] or re.match(r"0\d", digits):
+        raise load_error(
+            codes.MALFORMED_NUMBER, "this is not a number of the guard language", source, span,
+            help="write plain decimal digits, such as `1000` or `0.5`",
+        )  # fmt: skip
+    # A digit has more than three bits: a number that is shortened here is still too large.
+    value = float(digits) if not digits.isdigit() else int(digits[: MAX_INT_BITS // 3])
+    if value == float("inf") or (isinstance(value, int) and value.bit_length() > MAX_INT_BITS):
+        raise load_error(codes.MALFORMED_NUMBER, "this number is too large", source, span)
+    return value
+
+
+def _text(source: SourceFile, span: Span) -> str:
+    def decode(match: re.Match[str]) -> str:
+        escape = match[1]
+        if escape in _ESCAPES:
+            return _ESCAPES[escape]
+        if len(escape) > 1 and not 0xD800 <= int(escape[1:], 16) <= 0xDFFF:  # noqa: PLR2004 - surrogates
+            return chr(int(escape[1:], 16))
+        at = span.start + 1 + match.start()
+        raise load_error(
+            codes.UNKNOWN_ESCAPE, f"`{match[0]}` is not an escape of the guard language", source,
+            Span(at, at + len(match[0])), help="write `\\\\` for a backslash",
+        )  # fmt: skip
+
+    return _ESCAPE.sub(decode, source.text[span.start + 1 : span.end - 1])
+
+
+def _scan_error(source: SourceFile, rest: Span) -> LoadError:
+    first = source.text[rest.start]
+    if first in "'\"":
+        return load_error(
+            codes.UNTERMINATED_TEXT, "this text has no closing quote", source, rest,
+            help=f"close it with `{first}`",
+        )  # fmt: skip
+    return load_error(
+        codes.EXPRESSION_SYNTAX, f"unexpected character `{first}`", source,
+        Span(rest.start, rest.start + 1),
+    )  # fmt: skip
+
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS = range(1, 8)
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in")
@@ -78,7 +171,7 @@ def parse_object(source: SourceFile, span: Span) -> Node:
     check_length(source, span)
     parser = _Parser(source, scan(source, span), has_objects=True)
     if not parser.next.is_op("{"):
-        raise parser.unexpected()
+        raise parser.unexpected_token()
     return parser.whole()
 
 
@@ -104,7 +197,7 @@ class _Parser:
     def whole(self) -> Node:
         node = self.expression(_OR)
         if self.next.kind != "end":
-            raise self.unexpected()
+            raise self.unexpected_token()
         return node
 
     def expression(self, power: int) -> Node:
@@ -174,7 +267,7 @@ class _Parser:
         elif token.is_op("{") and self.has_objects:
             node = self.object()
         else:
-            raise self.unexpected()
+            raise self.unexpected_token()
         self.refuse_postfix()
         return node
 
@@ -191,7 +284,7 @@ class _Parser:
             part = self.take()
             if part.kind != "name":
                 self.at -= 1
-                raise self.unexpected()
+                raise self.unexpected_token()
             node = Attribute(
                 node, str(part.value), span=node.span.to(part.span), name_span=part.span
             )
@@ -223,13 +316,13 @@ class _Parser:
     def pair(self, pairs: dict[Node, Node]) -> None:
         token = self.next
         if token.kind != "text":
-            raise self.unexpected()
+            raise self.unexpected_token()
         key = Const(self.take().value, span=token.span)
         if key in pairs:
             headline = f"duplicate key {self.source.slice(token.span)}"
             raise load_error(codes.EXPRESSION_SYNTAX, headline, self.source, token.span)
         if not self.next.is_op(":"):
-            raise self.unexpected()
+            raise self.unexpected_token()
         self.take()
         pairs[key] = self.expression(_OR)
 
@@ -252,9 +345,9 @@ class _Parser:
                 codes.EXPRESSION_SYNTAX, f"`{opening.value}` is never closed", self.source,
                 opening.span, help=f"add `{closing}`",
             )  # fmt: skip
-        raise self.unexpected()
+        raise self.unexpected_token()
 
-    def unexpected(self) -> LoadError:
+    def unexpected_token(self) -> LoadError:
         """Return the error for the next token; raise a better one for a foreign operator."""
         token = self.next
         self.refuse_foreign_operator()

@@ -26,13 +26,13 @@ class Node(Struct, frozen=True, eq=False, kw_only=True, gc=False):
     span: Span = NOWHERE
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and _said(self) == _said(other)
+        return type(self) is type(other) and _content(self) == _content(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other  # otherwise that of Struct would be used
 
     def __hash__(self) -> int:
-        return hash((type(self), _said(self)))
+        return hash((type(self), _content(self)))
 
 
 class Const(Node, frozen=True):
@@ -173,13 +173,13 @@ class Comprehension(Node, frozen=True):
     clauses: tuple[Clause, ...]
 
 
-def _said(node: Any) -> tuple[object, ...]:
+def _content(node: Any) -> tuple[object, ...]:
     """Return the fields of a node without its spans."""
-    names = (name for name in node.__struct_fields__ if name not in _PLACES)
+    names = (name for name in node.__struct_fields__ if name not in _SPAN_FIELDS)
     return tuple(getattr(node, name) for name in names)
 
 
-_PLACES = ("span", "name_span")
+_SPAN_FIELDS = ("span", "name_span")
 _PARTS: dict[type[Node], Callable[[Any], tuple[Node, ...]]] = {
     Const: lambda _: (),
     Name: lambda _: (),

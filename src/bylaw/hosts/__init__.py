@@ -1,1 +1,1 @@
-"""Hosts: each connects the engine to one environment. All of them share the loop in `base`."""
+"""Hosts: each connects the engine to one environment, such as hooks, chat, bus or a Python program."""

@@ -1,4 +1,8 @@
-"""Tool calls as guards and quotas read them: counters, running calls, the newest calls."""
+"""Tool calls and notices as a session keeps them.
+
+Calls: counters, running calls and the newest calls, for guards and quotas. Notices: texts that wait
+until they are due. Undelivered notices wait again.
+"""
 
 from collections.abc import Mapping
 from typing import Self, TypeVar
@@ -6,10 +10,11 @@ from typing import Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bylaw.model.event import ToolAfter, ToolBefore
+from bylaw.model.effects import Notify
+from bylaw.model.event import EffectDone, ToolAfter, ToolBefore
+from bylaw.model.history import WINDOW_CHARS, append_item
 from bylaw.model.values import JSON, size_of
-from bylaw.model.vocabulary import CallStatus
-from bylaw.model.window import WINDOW_CHARS, appended
+from bylaw.model.vocabulary import CallStatus, Category, DeliverAt, EffectStatus, Priority
 
 # Far more than run in parallel. If a host never reports how calls end, the oldest is counted, as at
 # the end of its turn.
@@ -21,7 +26,7 @@ FAILURES = (CallStatus.ERROR, CallStatus.TIMEOUT)
 NEVER_HAPPENED = (CallStatus.DENIED, CallStatus.CANCELLED)
 
 
-class Tally(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class CallTotals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The calls in the session, the turn of the last one, and the number of calls in that turn."""
 
     count: int = 0
@@ -75,7 +80,7 @@ class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
         """The same call without arguments and result."""
         return replace(self, arguments={}, result=None, chars=0)
 
-    def awaits(self, event: ToolAfter) -> bool:
+    def is_ended_by(self, event: ToolAfter) -> bool:
         """Whether the call was counted at the end of its turn, and this event is its real end."""
         return (
             self.success is None
@@ -87,21 +92,21 @@ class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All calls of the session, including those of subagents."""
 
-    by_name: Mapping[str, Tally] = {}
-    all: Tally = Tally()
+    by_name: Mapping[str, CallTotals] = {}
+    all: CallTotals = CallTotals()
     successes: Mapping[str, int] = {}
     failures: Mapping[str, int] = {}
     total_failures: int = 0
     pending: tuple[PendingCall, ...] = ()
     tools: tuple[ToolUse, ...] = ()
-    # Characters of the calls in the window, see `appended`.
+    # Characters of the calls in the window, see `append_item`.
     chars: int = 0
 
-    def tally(self, name: str) -> Tally:
+    def tally(self, name: str) -> CallTotals:
         """Return the counters of one name."""
-        return self.by_name.get(name, Tally())
+        return self.by_name.get(name, CallTotals())
 
-    def pending_of(self, name: str) -> int:
+    def count_pending(self, name: str) -> int:
         """Return the number of running calls of this name."""
         return sum(name in call.names for call in self.pending)
 
@@ -131,9 +136,9 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if event.status in NEVER_HAPPENED:
             return self.drop(event)
         if begun is None:
-            place = next((n for n, use in enumerate(self.tools) if use.awaits(event)), None)
+            place = next((n for n, use in enumerate(self.tools) if use.is_ended_by(event)), None)
             if place is not None:
-                return _fill_in(self, place, event)
+                return _add_late_result(self, place, event)
             begun = PendingCall(tool=event.tool)
         names = tuple(dict.fromkeys((*begun.names, event.tool, *event.also)))
         use = ToolUse(
@@ -182,7 +187,7 @@ def _count_oldest(calls: _Calls, turn: int) -> _Calls:
 
 def _count(calls: _Calls, names: tuple[str, ...], use: ToolUse, turn: int) -> _Calls:
     counted = {name: calls.tally(name).add(turn) for name in names}
-    tools, chars = appended(calls.tools, calls.chars, use)
+    tools, chars = append_item(calls.tools, calls.chars, use)
     return replace(
         calls,
         by_name={**calls.by_name, **counted},
@@ -194,16 +199,16 @@ def _count(calls: _Calls, names: tuple[str, ...], use: ToolUse, turn: int) -> _C
 
 def _count_ending(calls: _Calls, event: ToolAfter, names: tuple[str, ...]) -> _Calls:
     if event.status not in FAILURES:
-        return replace(calls, successes=_one_more(calls.successes, names))
+        return replace(calls, successes=_increment(calls.successes, names))
     total = calls.total_failures + 1
-    return replace(calls, failures=_one_more(calls.failures, names), total_failures=total)
+    return replace(calls, failures=_increment(calls.failures, names), total_failures=total)
 
 
-def _one_more(counts: Mapping[str, int], names: tuple[str, ...]) -> dict[str, int]:
+def _increment(counts: Mapping[str, int], names: tuple[str, ...]) -> dict[str, int]:
     return {**counts, **{name: counts.get(name, 0) + 1 for name in names}}
 
 
-def _fill_in(calls: _Calls, place: int, event: ToolAfter) -> _Calls:
+def _add_late_result(calls: _Calls, place: int, event: ToolAfter) -> _Calls:
     success = event.status is CallStatus.OK
     # The size was fixed when the call was counted, so a large result is not kept.
     result = event.result if size_of(event.result) <= MAX_LATE_RESULT else None
@@ -211,3 +216,78 @@ def _fill_in(calls: _Calls, place: int, event: ToolAfter) -> _Calls:
     tools = (*calls.tools[:place], ended, *calls.tools[place + 1 :])
     names = (ended.name, *ended.also, event.tool, *event.also)
     return _count_ending(replace(calls, tools=tools), event, names)
+
+
+# Bounded, because a host may never report outcomes.
+MAX_SENT = 200
+# More would not be read at once. The oldest are dropped, and `lost` counts them.
+MAX_WAITING = 1_000
+
+UNDELIVERED = frozenset(EffectStatus) - {EffectStatus.OK}
+
+
+class Notice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text with the rule that wrote it, numbered from 1 in the order of firing."""
+
+    number: int
+    uid: str
+    rule: str
+    text: str
+    category: Category
+    priority: Priority
+    deliver_at: DeliverAt
+
+
+class SentNotice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A notice that was sent with step `step` of the decision on event `of`."""
+
+    notice: Notice
+    of: int
+    step: int
+
+
+class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How many were made and lost, which ones wait, and which were sent with unknown outcome."""
+
+    made: int = 0
+    lost: int = 0
+    waiting: tuple[Notice, ...] = ()
+    sent: tuple[SentNotice, ...] = ()
+
+    def put(self, step: Notify, uid: str, rule: str) -> Self:
+        """Add a notice."""
+        notice = Notice(
+            number=self.made + 1,
+            uid=uid,
+            rule=rule,
+            text=step.text,
+            category=step.category,
+            priority=step.priority,
+            deliver_at=step.deliver_at,
+        )
+        waiting = (*self.waiting, notice)
+        lost = max(len(waiting) - MAX_WAITING, 0)
+        return replace(self, made=notice.number, lost=self.lost + lost, waiting=waiting[lost:])
+
+    def send(self, number: int, of: int, step: int) -> Self:
+        """Move a waiting notice to those that were sent."""
+        sent = tuple(
+            SentNotice(notice=notice, of=of, step=step)
+            for notice in self.waiting
+            if notice.number == number
+        )
+        waiting = tuple(notice for notice in self.waiting if notice.number != number)
+        return replace(self, waiting=waiting, sent=(*self.sent, *sent)[-MAX_SENT:])
+
+    def settle(self, effect: EffectDone) -> Self:
+        """Apply the outcome of a delivery. A notice that did not arrive waits again."""
+        place = (effect.of, effect.step)
+        settled = [sent for sent in self.sent if (sent.of, sent.step) == place]
+        if not settled:
+            return self
+        back = [sent.notice for sent in settled if effect.status in UNDELIVERED]
+        return replace(
+            self,
+            waiting=tuple(sorted((*self.waiting, *back), key=lambda notice: notice.number)),
+            sent=tuple(sent for sent in self.sent if (sent.of, sent.step) != place),
+        )

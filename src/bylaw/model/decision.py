@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bylaw.model.effects import SESSION_STEPS, Notify, Step
 from bylaw.model.values import JSON
-from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Verdict
 
 
 class NeedName(StrEnum):
@@ -67,7 +67,7 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The ordered steps of a fired rule. Each `on_error` step is tried once.
 
     `group` names the group that a failure ends. With `again`, the event is submitted again with
-    round 2. `delivers` is the number of the notice that this plan delivers, 0 for none. `broken` is
+    round 2. `delivers` is the number of the notice that this plan delivers, 0 for none. `violations` is
     why the step after `steps` could not be computed; it fails the plan.
     """
 
@@ -87,7 +87,7 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 NumberedSteps: TypeAlias = tuple[tuple[int, Step], ...]
 
 
-def at_once(plans: Iterable[Plan]) -> set[tuple[int, int]]:
+def immediate_steps(plans: Iterable[Plan]) -> set[tuple[int, int]]:
     """Return the steps that change the session with the decision, as indexes of plan and step.
 
     A step after one that the host performs waits for it (CM-A39). Then every later step that writes
@@ -172,6 +172,6 @@ class Decision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 yield number, plan, step
 
     @property
-    def comes_again(self) -> bool:
+    def needs_second_round(self) -> bool:
         """Whether the same event will be submitted again."""
         return any(plan.again for plan in self.plans)

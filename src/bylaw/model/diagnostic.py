@@ -1,16 +1,23 @@
-"""A finding about a text, as a value. The printers show it; the codes are in `codes`."""
+"""A finding about a text, as a value, and what helps to make one.
+
+Also here: the list of findings about one text, the `did you mean` of help lines, and findings about
+a text that a file contains with escapes. The codes are in `codes/`.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from bylaw.model.source import SourceFile, Span  # noqa: TC001 - `help()` reads a struct's types
+from bylaw.model.display import in_backticks, list_limited
+from bylaw.model.source import SourceFile, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from bylaw.model.codes import Code
 
@@ -89,6 +96,95 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(one.severity is Severity.ERROR for one in diagnostics)
 
 
-def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sort by file, position and code: the order in which every printer shows them."""
     return sorted(diagnostics, key=lambda d: (d.source.path, d.span, d.code, d.headline))
+
+
+# A text with more errors is not fixed line by line.
+MAX_ERRORS = 100
+
+
+class FindingList:
+    """The findings about one text, in `found`, and the number of errors among them."""
+
+    def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
+        self.found: list[Diagnostic] = []
+        self.errors = 0
+        self.add(*found)
+
+    def add(self, *findings: Diagnostic) -> None:
+        """Add findings."""
+        self.found += findings
+        self.errors += sum(one.severity is Severity.ERROR for one in findings)
+
+    @property
+    def has_too_many(self) -> bool:
+        """Whether there are more errors than are shown."""
+        return self.errors > MAX_ERRORS
+
+    def told(self) -> list[Diagnostic]:
+        """Return all findings; if there are too many errors, only the first of those."""
+        if not self.has_too_many:
+            return self.found
+        return sort_diagnostics(one for one in self.found if one.severity is Severity.ERROR)[
+            :MAX_ERRORS
+        ]
+
+
+# A file may have thousands of names and as many typing errors.
+MAX_COMPARED = 200
+MAX_LISTED = 50
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """Return a help line with the nearest known name, or with the known names if none is near."""
+    names = sorted(known)
+    if near := nearest_name(wrong, names):
+        return suggest_name(near)
+    if not names:
+        return ""
+    return f"known here: {list_limited(names, MAX_LISTED, in_backticks)}"
+
+
+def suggest_name(near: str) -> str:
+    """Return a help line with the name that was probably meant; empty without a name."""
+    return f"did you mean `{near}`?" if near else ""
+
+
+def nearest_name(wrong: str, known: Iterable[str]) -> str:
+    """Return the known name that was probably meant, or an empty text."""
+    folded = wrong.casefold()
+    by_folded = {name.casefold(): name for name in sorted(known, reverse=True)}
+    if folded in by_folded:
+        return by_folded[folded]
+    # Comparing takes quadratic time, so only the beginning of a long name is compared.
+    folded = folded[:80]
+    letters = set(folded)
+    # A typing error leaves most letters of a name as they were.
+    likely = nsmallest(
+        MAX_COMPARED, by_folded, key=lambda name: len(letters.symmetric_difference(name))
+    )
+    from difflib import get_close_matches  # noqa: PLC0415 - only unknown names need it
+
+    near = get_close_matches(folded, likely, n=1, cutoff=0.6)
+    return by_folded[near[0]] if near else ""
+
+
+class EmbeddedText(Struct, frozen=True):
+    """The position in the file of each character of the text, and of its end."""
+
+    source: SourceFile
+    places: Sequence[int]
+
+    def span(self, span: Span) -> Span:
+        """Return the span in the file for a span of the text."""
+        last = len(self.places) - 1
+        start, end = min(span.start, last), min(span.end, last)
+        return Span(self.places[start], max(self.places[end], self.places[start]))
+
+    def relocated(self, finding: Diagnostic) -> Diagnostic:
+        """Return the finding as one about the file, without its fix, which would need escapes."""
+        labels = tuple(Label(self.span(label.span), label.text) for label in finding.labels)
+        place = self.span(finding.span)
+        return replace(finding, source=self.source, span=place, labels=labels, fix=None)

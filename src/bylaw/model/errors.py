@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.model.codes.engine import GUARD_CRASH
+from bylaw.model.codes.runtime import GUARD_CRASH
 from bylaw.model.diagnostic import error
 
 if TYPE_CHECKING:

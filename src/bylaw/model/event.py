@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, TypeAlias, get_args
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from bylaw.model.facts import Facts, LawFacts, ToolFacts, WorkFacts
-from bylaw.model.history import Said
+from bylaw.model.history import HistoryMessage
 from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import ActorHint, CallStatus, Change, EffectStatus, Kind, Op, Role
 
@@ -198,7 +198,7 @@ class HistoryChanged(Common, frozen=True, kw_only=True, tag="history"):
     kind: ClassVar[Kind] = Kind.HISTORY
     length: Count
     why: str = ""
-    newest: tuple[Said, ...] = ()
+    newest: tuple[HistoryMessage, ...] = ()
 
 
 class ApprovalGiven(Common, frozen=True, kw_only=True, tag="approval"):

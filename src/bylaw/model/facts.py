@@ -14,7 +14,7 @@ from bylaw.model.vocabulary import ApprovalState, EntryStatus, FileStatus, Polic
 Phase = Annotated[int, Meta(ge=0, le=4)]
 
 
-class Party(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Principal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A user or a project."""
 
     id: str
@@ -95,15 +95,15 @@ class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     token_budget: Count | UnsetType = UNSET
     context_window: Count | UnsetType = UNSET
-    user: Party | UnsetType = UNSET
-    project: Party | UnsetType = UNSET
+    user: Principal | UnsetType = UNSET
+    project: Principal | UnsetType = UNSET
     scripts: dict[str, ScriptResult] | UnsetType = UNSET
     disabled: tuple[str, ...] | UnsetType = UNSET
     # Facts that were requested but are not available, as `name:key`.
     unknown: tuple[str, ...] = ()
 
 
-class Protected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProtectedFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file that an agent must not change, and why."""
 
     path: str
@@ -118,8 +118,8 @@ class ToolFacts(Facts, frozen=True, kw_only=True):
     that input.
     """
 
-    protected: tuple[Protected, ...] = ()
-    changed: tuple[Protected, ...] = ()
+    protected: tuple[ProtectedFile, ...] = ()
+    changed: tuple[ProtectedFile, ...] = ()
     waits: str = ""
 
 
@@ -134,16 +134,16 @@ class WorkFacts(Facts, frozen=True, kw_only=True):
     changes: Changes | UnsetType = UNSET
     entries: dict[str, Entry | None] | UnsetType = UNSET
     withheld: str = ""
-    changed: tuple[Protected, ...] = ()
+    changed: tuple[ProtectedFile, ...] = ()
     unjudged: str = ""
 
 
 class LawFacts(Facts, frozen=True, kw_only=True):
     """Facts for RULE_DSL on `file`, `bus` and `approval`.
 
-    `outside` are paths of the event that really are outside the root. With `literal`, the paths of
+    `outside` are paths of the event that really are outside the root. With `write_literal`, the paths of
     a file event are the exact names on this system: a backslash is not a separator, and a control
-    character is an ordinary character. For a message: `unreadable` is why its file contains no
+    character is an ordinary character. For a message: `unreadable_error` is why its file contains no
     message, `duplicate` is what happened to an earlier message with the same id, and `withdrawn` is
     set if the message that it asks about is gone.
     """

@@ -11,8 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from bylaw.model.calls import NEVER_HAPPENED
-from bylaw.model.decision import at_once
-from bylaw.model.deferred import Deferred
+from bylaw.model.decision import immediate_steps
 from bylaw.model.effects import SESSION_STEPS, Notify
 from bylaw.model.event import (
     AgentStop,
@@ -25,10 +24,17 @@ from bylaw.model.event import (
     TurnEnd,
     TurnStart,
 )
-from bylaw.model.session import FiringCount, Session
-from bylaw.model.stops import MAX_AS_ONE, MAX_BLOCKED, blocks_stop, violations
+from bylaw.model.session import (
+    MAX_BLOCKED,
+    MAX_BLOCKED_AS_ONE,
+    DeferredStep,
+    FiringCount,
+    Session,
+    blocks_stop,
+    violations,
+)
 from bylaw.model.values import as_text
-from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +44,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.history import History
 
-_HAPPEN_AT_ONCE = frozenset({ToolAfter, EffectDone, TurnStart, Message, HistoryChanged})
+_OBSERVED_EVENTS = frozenset({ToolAfter, EffectDone, TurnStart, Message, HistoryChanged})
 
 
 def observe(session: Session, event: Event) -> Session:
@@ -49,12 +55,12 @@ def observe(session: Session, event: Event) -> Session:
     """
     if event.round > 1:
         return session  # the same event again: it was observed in round 1
-    if event.__class__ not in _HAPPEN_AT_ONCE and event.tokens is UNSET:
+    if event.__class__ not in _OBSERVED_EVENTS and event.tokens is UNSET:
         return session  # most events change nothing before they are decided
-    return _set_size(_happen(_stamp(session, event), event), event)
+    return _set_size(_apply_event(_stamp(session, event), event), event)
 
 
-def is_told_again(session: Session, event: Event) -> bool:
+def is_repeated_report(session: Session, event: Event) -> bool:
     """Whether an event repeats how a call ended. It then changes nothing."""
     if event.__class__ is not ToolAfter or event.round > 1:
         return False
@@ -69,44 +75,44 @@ def _stamp(session: Session, event: Event) -> Session:
 
 def fold(session: Session, event: Event, decision: Decision) -> Session:
     """Return the session after an event and its decision."""
-    return conclude(observe(session, event), event, decision)
+    return fold_observed(observe(session, event), event, decision)
 
 
-def conclude(observed: Session, event: Event, decision: Decision) -> Session:
+def fold_observed(observed: Session, event: Event, decision: Decision) -> Session:
     """As `fold`, for a session that has observed the event."""
     session = _stamp(observed, event)
     if decision.plans or decision.fired:
-        session = _carry_out(session, event, decision)
-    return _conclude(session, event, decision)
+        session = _apply_plans(session, event, decision)
+    return _apply_decision(session, event, decision)
 
 
-def _happen(session: Session, event: Event) -> Session:
+def _apply_event(session: Session, event: Event) -> Session:
     match event:
         case ToolAfter():
-            return session if is_told_again(session, event) else _end_call(session, event)
+            return session if is_repeated_report(session, event) else _end_call(session, event)
         case EffectDone():
-            return _settle(session, event)
+            return _apply_outcome(session, event)
         case TurnStart() if event.by_main_agent:
             started = _complete_turn(session) if session.turns.open else session
             return replace(started, turns=replace(started.turns, open=True))
         case Message() if event.by_main_agent:
             return replace(session, history=session.history.append(event.role, event.text))
         case HistoryChanged() if event.by_main_agent:
-            return replace(session, history=_changed(session.history, event))
+            return replace(session, history=_change_history(session.history, event))
     return session
 
 
-def _changed(history: History, event: HistoryChanged) -> History:
+def _change_history(history: History, event: HistoryChanged) -> History:
     if event.newest:
         return history.replaced(event.length, event.newest)
     return history.resize(event.length)
 
 
-def _settle(session: Session, effect: EffectDone) -> Session:
+def _apply_outcome(session: Session, effect: EffectDone) -> Session:
     deferred, due = session.deferred.settle(effect)
     notices, blocked = session.notices.settle(effect), session.blocked.take_back(effect)
     session = replace(session, notices=notices, deferred=deferred, blocked=blocked)
-    return session if due is None else _take_effect(session, due.step, due.uid, due.rule)
+    return session if due is None else _apply_step(session, due.step, due.uid, due.rule)
 
 
 def _set_size(session: Session, event: Event) -> Session:
@@ -130,14 +136,14 @@ def _complete_turn(session: Session, *, final: bool = True) -> Session:
     return replace(session, calls=calls, turns=turns)
 
 
-def _carry_out(session: Session, event: Event, decision: Decision) -> Session:
-    now = at_once(decision.plans)
+def _apply_plans(session: Session, event: Event, decision: Decision) -> Session:
+    now = immediate_steps(decision.plans)
     for place, (plan, steps, _) in enumerate(decision.numbered_plans()):
         for number, (numbered, step) in enumerate(steps):
             if (place, number) in now:
-                session = _take_effect(session, step, plan.uid, plan.rule)
+                session = _apply_step(session, step, plan.uid, plan.rule)
             elif isinstance(step, SESSION_STEPS):
-                waits = Deferred(
+                waits = DeferredStep(
                     of=event.seq,
                     number=numbered,
                     first=steps[0][0],
@@ -155,7 +161,7 @@ def _carry_out(session: Session, event: Event, decision: Decision) -> Session:
     return replace(session, notices=notices, firings=firings)
 
 
-def _take_effect(session: Session, step: Step, uid: str, rule: str) -> Session:
+def _apply_step(session: Session, step: Step, uid: str, rule: str) -> Session:
     if isinstance(step, Notify):
         return replace(session, notices=session.notices.put(step, uid, rule))
     return replace(session, slate=session.slate.after(step))
@@ -172,7 +178,7 @@ def _record_firings(session: Session, decision: Decision) -> Mapping[str, Firing
     return firings
 
 
-def _conclude(session: Session, event: Event, decision: Decision) -> Session:
+def _apply_decision(session: Session, event: Event, decision: Decision) -> Session:
     match event:
         case ToolBefore():
             return _begin_call(session, event, decision)
@@ -182,10 +188,10 @@ def _conclude(session: Session, event: Event, decision: Decision) -> Session:
         case TurnEnd() if event.by_main_agent and event.round == 1:
             return _complete_turn(session, final=event.final)
         case AgentStop() if blocks_stop(decision) and not (
-            event.round == 1 and decision.comes_again
+            event.round == 1 and decision.needs_second_round
         ):
             # Count in the last round only, so that one stop never counts twice.
-            most = MAX_BLOCKED if event.each else MAX_AS_ONE
+            most = MAX_BLOCKED if event.each else MAX_BLOCKED_AS_ONE
             blocked = session.blocked.add(violations(event, decision), most)
             return replace(session, blocked=blocked)
     return session

@@ -1,6 +1,8 @@
 """A rule: when (kinds, filter), if (limits, gates, guard), then (verdict, plan).
 
-Languages implement guards and steps. Here are only the protocols that `decide` uses.
+Languages implement guards and steps. Here are only the protocols that `decide` uses. Also here: the
+uid of a rule, `dialect:path#id`, which is unique over all books; and how many approvals a gate
+needs.
 """
 
 from __future__ import annotations
@@ -11,17 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias, runtime
 from msgspec import Struct, field
 
 from bylaw.model.decision import OnFailure, TraceResult
+from bylaw.model.event import Bus
+from bylaw.model.vocabulary import ApprovalState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bylaw.model.decision import Match, Need, Needs
     from bylaw.model.effects import Step
     from bylaw.model.event import Event
-    from bylaw.model.session import Session
-    from bylaw.model.slate import Slate
-    from bylaw.model.verdict import Verdict
-    from bylaw.model.vocabulary import Authority, CallStatus, Change, DeliverAt, Kind, Op
+    from bylaw.model.facts import Approval
+    from bylaw.model.session import Session, Variables
+    from bylaw.model.values import JSON
+    from bylaw.model.vocabulary import Authority, CallStatus, Change, DeliverAt, Kind, Op, Verdict
 
 
 class View(Protocol):
@@ -36,7 +40,7 @@ class View(Protocol):
         """The session at the start of the event."""
 
     @property
-    def slate(self) -> Slate:
+    def slate(self) -> Variables:
         """Variables and enabled sets, including what earlier rules of this event wrote."""
 
     @property
@@ -48,14 +52,14 @@ class View(Protocol):
         """The current line, in a group that reads its text line by line."""
 
     @property
-    def visited(self) -> Sequence[Visited]:
+    def visited(self) -> Sequence[RuleVisit]:
         """The results of the other rules of the group, for a rule that closes the group."""
 
     def fact(self, need: Need) -> object:
         """Return a fact of the event. Raises if it is missing."""
 
 
-class Visited(NamedTuple):
+class RuleVisit(NamedTuple):
     """The result of a rule: its closed gates, and the ops of its steps."""
 
     rule: Rule
@@ -224,7 +228,7 @@ class ApprovalGate(Struct, frozen=True):
 Gate: TypeAlias = EnabledGate | PhaseGate | CategoryGate | ApprovalGate
 
 
-class Judgement(Struct, frozen=True):
+class RuleVerdict(Struct, frozen=True):
     """The verdict of a rule with its reason."""
 
     verdict: Verdict
@@ -255,7 +259,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     """One rule of any language. Of adjacent rules with one uid, at most one applies.
 
     `rank` orders kinds of rules before `priority` does, see `SortKey`. `last` ends the group.
-    `goes_on` continues a first-match group. `free` steps cost no budget. A rule that is not
+    `has_next_call` continues a first-match group. `free` steps cost no budget. A rule that is not
     `enabled` is disabled in its file; a `core` rule cannot be disabled. `siblings` can tell quickly
     that neither this rule nor its siblings can match. `about` is what the author wrote about the
     rule, for people.
@@ -271,7 +275,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     needs: tuple[Need, ...] = ()
     guard: Guard | None = None
     siblings: Siblings | None = None
-    judgement: Judgement | None = None
+    judgement: RuleVerdict | None = None
     plan: PlanForm = NO_PLAN
     rank: int = 0
     priority: int = 0
@@ -281,3 +285,69 @@ class Rule(Struct, frozen=True, kw_only=True):
     enabled: bool = True
     core: bool = False
     about: Mapping[str, str] = field(default_factory=dict)
+
+
+# Replaces the path for rules that a language or Bylaw itself provides.
+BUILT_IN = "builtin"
+
+
+def uid_of(dialect: str, path: str, rule_id: str) -> str:
+    """Build the uid of a rule, which is unique over all books."""
+    return f"{dialect}:{path}#{rule_id}"
+
+
+def built_in_uid(dialect: str, rule_id: str) -> str:
+    """Build the uid of a rule that is in no file."""
+    return uid_of(dialect, BUILT_IN, rule_id)
+
+
+def dialect_of(uid: str) -> str:
+    """Return the language of a rule."""
+    return uid.partition(":")[0]
+
+
+def path_of(uid: str) -> str:
+    """Return the file of a rule, or `BUILT_IN` if it is in no file."""
+    rest = uid.partition(":")[2]
+    return BUILT_IN if rest.startswith(f"{BUILT_IN}#") else rest.rpartition("#")[0]
+
+
+def id_of(uid: str) -> str:
+    """Return the id of a rule, as its file has it."""
+    built_in = uid.partition(":")[2].partition(f"{BUILT_IN}#")
+    if not built_in[0] and built_in[1]:
+        return built_in[2]  # the id of a rule for a broken file contains a path
+    return uid.rpartition("#")[2]
+
+
+# How many different authorities must approve.
+APPROVALS_NEEDED = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
+
+
+def message_field(event: Event, name: str) -> JSON:
+    """Return a field of the bus message, or None if there is no such field."""
+    message = event.message if isinstance(event, Bus) else None
+    return message.get(name) if isinstance(message, dict) else None
+
+
+def needed_approvals(gate: ApprovalGate, event: Event) -> int:
+    """Return how many approvals are needed. A message can ask for one, never for less (LD-A12)."""
+    asked = message_field(event, "requires_approval") is True
+    return max(APPROVALS_NEEDED.get(gate.mode, 0), int(asked))
+
+
+def granting_authorities(
+    gate: ApprovalGate, event: Event, approvals: Iterable[Approval]
+) -> set[str]:
+    """Return the listed authorities that approved the message in its present version."""
+    message_id, category = message_field(event, "msg_id"), message_field(event, "category")
+    digest = event.digest if isinstance(event, Bus) else ""
+    return {
+        approval.authority.lower()
+        for approval in approvals
+        if approval.id == message_id
+        and approval.state is ApprovalState.GRANTED
+        and approval.authority.lower() in gate.authorities
+        and approval.category in ("", category)
+        and approval.digest in ("", digest)
+    }

@@ -1,6 +1,11 @@
-"""The closed lists of words that events, steps and rules use, one enum each."""
+"""The closed lists of words that events, steps and rules use, one enum each, and the verdicts.
 
-from enum import StrEnum
+Verdicts are ordered, weakest first. The strongest one of all books decides.
+"""
+
+from collections.abc import Iterable
+from enum import Enum, StrEnum
+from operator import attrgetter
 
 
 class Kind(StrEnum):
@@ -103,7 +108,7 @@ class Op(StrEnum):
 
 
 class EffectStatus(StrEnum):
-    """How a step ended. `released` is a stop that was allowed with a warning."""
+    """How a step ended. `release_record` is a stop that was allowed with a warning."""
 
     OK = "ok"
     FAILED = "failed"
@@ -199,7 +204,7 @@ class Authority(StrEnum):
     ANTIGRAVITY = "antigravity"
 
 
-class Moment(StrEnum):
+class HookPoint(StrEnum):
     """The event of a coding agent's hook, under one name for all clients."""
 
     SESSION_START = "session start"
@@ -210,3 +215,39 @@ class Moment(StrEnum):
     SUBAGENT_STOP = "subagent stop"
     SESSION_END = "session end"
     OTHER = "other"
+
+
+class Verdict(Enum):
+    """What a rule decides about an event."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    ASK = "ask"
+    DENY = "deny"
+    HALT = "halt"
+
+    def __init__(self, _word: str) -> None:
+        # The number of earlier members: members are created in the order of the source.
+        self.strength = len(type(self).__members__)
+
+    def __lt__(self, other: object) -> bool:
+        return self.strength < other.strength if isinstance(other, Verdict) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return self.strength <= other.strength if isinstance(other, Verdict) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return self.strength > other.strength if isinstance(other, Verdict) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return self.strength >= other.strength if isinstance(other, Verdict) else NotImplemented
+
+
+def is_not_allowed(verdict: Verdict) -> bool:
+    """Whether the event is not allowed. This includes ask, since a person has not decided yet."""
+    return verdict >= Verdict.ASK
+
+
+def strongest(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the strongest verdict, or allow if there are none."""
+    return max(verdicts, key=attrgetter("strength"), default=Verdict.ALLOW)

@@ -1,17 +1,27 @@
-"""Events ↔ lines of JSON. A line that is not exactly an event is rejected with a clear message."""
+"""Events ↔ lines of JSON.
+
+A line that is not exactly an event is rejected with a stable code and a sentence for people. Other
+readers use the same sentences for invalid values of their classes.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import msgspec
+from msgspec import inspect
 from msgspec.structs import replace
 
-from bylaw.model.codes.events import (
+from bylaw.model.codes.runtime import (
     EVENT_DUPLICATE_KEY,
     EVENT_FIELD,
     EVENT_KIND,
     EVENT_SYNTAX,
     EVENT_TOO_DEEP,
 )
+from bylaw.model.diagnostic import did_you_mean
+from bylaw.model.display import brief
 from bylaw.model.errors import BylawError
 from bylaw.model.event import (
     DEFAULT_SESSION,
@@ -22,17 +32,92 @@ from bylaw.model.event import (
     NO_WORK_FACTS,
     Event,
 )
-from bylaw.model.refusal import explain
-from bylaw.model.strict_json import (
-    Flaw,
+from bylaw.model.values import (
     JsonError,
+    JsonErrorKind,
+    check_json_depth,
+    check_json_keys,
     decode_utf8,
-    flaw_in,
-    refuse_depth,
-    refuse_duplicate_keys,
+    find_json_error,
 )
-from bylaw.model.suggest import did_you_mean
-from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+_TYPES = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number with a decimal point",
+    "bool": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}
+_BOUNDS = {">=": "at least", "<=": "at most"}
+
+_STEP = re.compile(r"\.(\w+)|\[[^\]]*\]")
+_WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
+_OUT_OF_BOUNDS = re.compile(r"Expected `int` ([<>]=) (-?\d+)")
+_UNKNOWN_WORD = re.compile(r"Invalid enum value '(.*)'", re.DOTALL)
+_UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
+
+
+def explain_invalid_value(
+    cls: type[Struct], complaint: str, whole: str = "the event", part: str = "field"
+) -> str:
+    """Explain what is wrong with a value of this class, and suggest a known name."""
+    what, _, path = complaint.partition(" - at `$")
+    path = path.removesuffix("`")
+    subject = f"`{path.lstrip('.')}`" if path else whole
+    if found := _WRONG_TYPE.fullmatch(what):
+        return f"{subject} must be {_type_words(found[1])}, not {_type_words(found[2])}"
+    if found := _OUT_OF_BOUNDS.fullmatch(what):
+        return f"{subject} must be {_BOUNDS[found[1]]} {found[2]}"
+    if found := _UNKNOWN_WORD.fullmatch(what):
+        help_line = did_you_mean(found[1], _known_names_at(cls, path))
+        return f"{subject} cannot be `{brief(found[1])}`: {help_line}"
+    if found := _UNKNOWN_FIELD.fullmatch(what):
+        help_line = did_you_mean(found[1], _known_names_at(cls, path))
+        return f"{subject} has no {part} `{brief(found[1])}`: {help_line}"
+    if found := _MISSING_FIELD.fullmatch(what):
+        return f"{subject} needs the {part} `{found[1]}`"
+    return f"{subject} is not valid: {what[:1].lower()}{what[1:]}"
+
+
+def _type_words(types: str) -> str:
+    return " or ".join(_TYPES.get(name, name) for name in types.split(" | "))
+
+
+def _known_names_at(cls: type[Struct], path: str) -> list[str]:
+    info: inspect.Type | None = inspect.type_info(cls)
+    for step in _STEP.finditer(path):
+        info = _enter(info, step[1])
+    match _structured_type(info):
+        case inspect.StructType(fields=fields):
+            return [field.encode_name for field in fields]
+        case inspect.EnumType(cls=words):
+            return [word.value for word in words]
+    return []
+
+
+def _enter(info: inspect.Type | None, name: str | None) -> inspect.Type | None:
+    match _structured_type(info):
+        case inspect.StructType(fields=fields):
+            return next((field.type for field in fields if field.encode_name == name), None)
+        case inspect.DictType(value_type=inner):
+            return inner
+        case inspect.VarTupleType(item_type=inner):
+            return inner
+    return None
+
+
+def _structured_type(info: inspect.Type | None) -> inspect.Type | None:
+    if not isinstance(info, inspect.UnionType):
+        return info
+    kinds = (inspect.StructType, inspect.EnumType, inspect.DictType, inspect.VarTupleType)
+    return next((member for member in info.types if isinstance(member, kinds)), None)
+
 
 # Keys keep their order: a guard may iterate over a map, and a replay must give the same result.
 _ENCODER = msgspec.json.Encoder()
@@ -42,9 +127,9 @@ _EMPTY = (NO_FACTS, NO_TOOL_FACTS, NO_WORK_FACTS, NO_LAW_FACTS)
 _NO_FACTS = {type(facts): facts for facts in _EMPTY}
 
 _CODES = {
-    Flaw.SYNTAX: EVENT_SYNTAX,
-    Flaw.DUPLICATE_KEY: EVENT_DUPLICATE_KEY,
-    Flaw.TOO_DEEP: EVENT_TOO_DEEP,
+    JsonErrorKind.SYNTAX: EVENT_SYNTAX,
+    JsonErrorKind.DUPLICATE_KEY: EVENT_DUPLICATE_KEY,
+    JsonErrorKind.TOO_DEEP: EVENT_TOO_DEEP,
 }
 
 
@@ -77,7 +162,7 @@ def _share_defaults(event: Event) -> Event:
     return event
 
 
-def as_written(event: Event) -> Event:
+def round_trip(event: Event) -> Event:
     """Return the event as a reader would decode it. Raises EventError if it cannot be encoded."""
     try:
         return _DECODER.decode(encode_event(event))
@@ -90,34 +175,34 @@ def decode_event(line: bytes) -> Event:
     """Decode one line. Raises EventError with a message that names the problem."""
     try:
         text = decode_utf8(line)
-        refuse_depth(text)
-        event = _decoded(line, text)
-        refuse_duplicate_keys(text)
+        check_json_depth(text)
+        event = _decode_checked(line, text)
+        check_json_keys(text)
     except JsonError as error:
-        raise _refused_json(error) from None
+        raise _json_event_error(error) from None
     return event
 
 
-def _decoded(line: bytes, text: str) -> Event:
+def _decode_checked(line: bytes, text: str) -> Event:
     try:
         return _DECODER.decode(line)
     except msgspec.ValidationError as error:
-        raise _refused_value(line, str(error)) from None
+        raise _value_event_error(line, str(error)) from None
     except msgspec.DecodeError:
-        raise flaw_in(text) from None
+        raise find_json_error(text) from None
 
 
-def _refused_json(error: JsonError) -> EventError:
-    message = error.told_of("the line is")
-    if error.flaw is Flaw.SYNTAX:
+def _json_event_error(error: JsonError) -> EventError:
+    message = error.sentence_about("the line is")
+    if error.flaw is JsonErrorKind.SYNTAX:
         message += f"; see column {error.span.start + 1}"
     return EventError(_CODES[error.flaw].name, message)
 
 
-def _refused_value(line: bytes, complaint: str) -> EventError:
+def _value_event_error(line: bytes, complaint: str) -> EventError:
     kind = _kind_of(line)
     if kind in EVENT_CLASSES:
-        return EventError(EVENT_FIELD.name, explain(EVENT_CLASSES[kind], complaint))
+        return EventError(EVENT_FIELD.name, explain_invalid_value(EVENT_CLASSES[kind], complaint))
     if kind is None:
         return EventError(EVENT_KIND.name, "an event is an object with a `kind` that is a string")
     help_line = did_you_mean(kind, EVENT_CLASSES)

@@ -1,21 +1,29 @@
-"""Tables of effects by host: what each host sends and performs, and how to address each client.
+"""Tables of effects by host, and the code that performs a step.
 
-A host performs only the steps that its row names. Steps that only change the session need no host,
-and Bylaw itself queues the events that rules emit. `bylaw check --host` and the documentation use
-these tables.
+The tables say what each host sends and performs, and how to address each client. A host performs
+only the steps that its row names. Steps that only change the session need no host, and Bylaw itself
+queues the events that rules emit. `bylaw check --host` and the documentation use these tables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from time import monotonic_ns
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
-from bylaw.model.vocabulary import DeliverAt, Kind, Moment, Op
+from bylaw.engine.plan import DONE, StepOutcome
+from bylaw.model.effects import SESSION_STEPS, EventEmit
+from bylaw.model.errors import BylawError
+from bylaw.model.vocabulary import DeliverAt, EffectStatus, HookPoint, Kind, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from bylaw.engine.plan import DueStep
+    from bylaw.model.event import Event
 
 BUS = "bus"
 CHAT = "chat"
@@ -36,7 +44,7 @@ _POLICIES = frozenset({Op.ENTRY_WRITE, Op.COMMAND_RUN, Op.PROMPT_SHOW, Op.BASELI
 _HOOKS = _POLICIES | {Op.MESSAGE_INSERT, Op.LOG}
 
 
-class Ask(StrEnum):
+class AskSupport(StrEnum):
     """What happens to a call that a person must decide."""
 
     PERSON = "the client asks the person"
@@ -54,82 +62,84 @@ class ClientAbilities(Struct, frozen=True, kw_only=True):
     """
 
     title: str
-    hears: frozenset[Moment] = frozenset(Moment) - {Moment.OTHER}
-    denies: frozenset[Moment]
-    for_model: frozenset[Moment]
-    for_person: frozenset[Moment]
-    ask: Ask
+    hook_events: frozenset[HookPoint] = frozenset(HookPoint) - {HookPoint.OTHER}
+    denies: frozenset[HookPoint]
+    for_model: frozenset[HookPoint]
+    for_person: frozenset[HookPoint]
+    ask: AskSupport
     failures: str = ""
-    types_unheard: bool = False
+    types_without_event: bool = False
 
 
-_GATES = frozenset({Moment.PROMPT, Moment.BEFORE_TOOL, Moment.STOP, Moment.SUBAGENT_STOP})
-_NO_END = frozenset(Moment) - {Moment.SESSION_END, Moment.OTHER}
-_CONTEXT = frozenset({Moment.SESSION_START, Moment.PROMPT, Moment.AFTER_TOOL})
+_GATES = frozenset(
+    {HookPoint.PROMPT, HookPoint.BEFORE_TOOL, HookPoint.STOP, HookPoint.SUBAGENT_STOP}
+)
+_NO_END = frozenset(HookPoint) - {HookPoint.SESSION_END, HookPoint.OTHER}
+_CONTEXT = frozenset({HookPoint.SESSION_START, HookPoint.PROMPT, HookPoint.AFTER_TOOL})
 
 ABILITIES: Mapping[str, ClientAbilities] = {
     CLAUDE: ClientAbilities(
         title="Claude Code",
         denies=_GATES,
-        for_model=_CONTEXT | {Moment.BEFORE_TOOL},  # at a stop, it would make the agent go on
+        for_model=_CONTEXT | {HookPoint.BEFORE_TOOL},  # at a stop, it would make the agent go on
         for_person=_NO_END,
-        ask=Ask.PERSON,
+        ask=AskSupport.PERSON,
     ),
     CODEX: ClientAbilities(
         title="Codex CLI",
         denies=_GATES,
-        for_model=_CONTEXT | {Moment.BEFORE_TOOL},
+        for_model=_CONTEXT | {HookPoint.BEFORE_TOOL},
         for_person=_NO_END,
-        ask=Ask.DENY,  # on `ask`, it would run the call
+        ask=AskSupport.DENY,  # on `ask`, it would run the call
         failures="reports failed calls only for MCP tools",
-        types_unheard=True,
+        types_without_event=True,
     ),
     GEMINI: ClientAbilities(
         title="Gemini CLI",
-        hears=frozenset(Moment) - {Moment.OTHER, Moment.SUBAGENT_STOP},
-        denies=_GATES - {Moment.SUBAGENT_STOP},  # its subagents have no events
+        hook_events=frozenset(HookPoint) - {HookPoint.OTHER, HookPoint.SUBAGENT_STOP},
+        denies=_GATES - {HookPoint.SUBAGENT_STOP},  # its subagents have no events
         for_model=_CONTEXT,  # ignored before a tool call
         for_person=_NO_END,
-        ask=Ask.DENY,  # on `ask`, it would hang without a person
+        ask=AskSupport.DENY,  # on `ask`, it would hang without a person
     ),
     QWEN: ClientAbilities(
         title="Qwen Code",
         denies=_GATES,
         for_model=_CONTEXT,  # ignored before a tool call
         for_person=_NO_END,
-        ask=Ask.PERSON,
+        ask=AskSupport.PERSON,
     ),
     COPILOT: ClientAbilities(
         title="GitHub Copilot CLI",
         denies=_GATES,
-        for_model=_CONTEXT | {Moment.BEFORE_TOOL},
+        for_model=_CONTEXT | {HookPoint.BEFORE_TOOL},
         for_person=frozenset(),  # it has no field for this
-        ask=Ask.PERSON,
+        ask=AskSupport.PERSON,
     ),
     DROID: ClientAbilities(
         title="Factory Droid",
         denies=_GATES,
         for_model=_CONTEXT,  # ignored before a tool call
         for_person=_NO_END,
-        ask=Ask.DENY,  # on `ask`, it would run the call
+        ask=AskSupport.DENY,  # on `ask`, it would run the call
         failures="sends no event after a failed call",
     ),
     OPENCODE: ClientAbilities(
         title="OpenCode",
-        hears=frozenset(Moment) - {Moment.OTHER, Moment.SESSION_END},
-        denies=frozenset({Moment.PROMPT, Moment.BEFORE_TOOL}),  # a stop cannot be blocked
-        for_model=frozenset({Moment.PROMPT, Moment.AFTER_TOOL}),
+        hook_events=frozenset(HookPoint) - {HookPoint.OTHER, HookPoint.SESSION_END},
+        denies=frozenset({HookPoint.PROMPT, HookPoint.BEFORE_TOOL}),  # a stop cannot be blocked
+        for_model=frozenset({HookPoint.PROMPT, HookPoint.AFTER_TOOL}),
         for_person=frozenset(),
-        ask=Ask.DENY,
+        ask=AskSupport.DENY,
     ),
     CURSOR: ClientAbilities(
         title="Cursor",
         denies=_GATES,
         # Before a tool call, a text that is too long would deny the call. At a prompt, some of the
         # Cursor programs read the text and drop it.
-        for_model=frozenset({Moment.SESSION_START, Moment.AFTER_TOOL}),
+        for_model=frozenset({HookPoint.SESSION_START, HookPoint.AFTER_TOOL}),
         for_person=frozenset(),  # a text for the person is shown only with a denial
-        ask=Ask.DENY,  # before a tool call it reads `ask` and runs the call anyway
+        ask=AskSupport.DENY,  # before a tool call it reads `ask` and runs the call anyway
     ),
 }
 
@@ -144,31 +154,31 @@ TITLES: Mapping[str, str] = {
 
 # The kinds of events that a hook event stands for, in the order in which they are decided.
 _AT_A_STOP = (Kind.MESSAGE, Kind.TURN_END, Kind.AGENT_STOP)
-KINDS_AT: Mapping[Moment, tuple[Kind, ...]] = {
-    Moment.SESSION_START: (Kind.SESSION_START,),
-    Moment.PROMPT: (Kind.PROMPT, Kind.MESSAGE, Kind.TURN_START),
-    Moment.BEFORE_TOOL: (Kind.TOOL_BEFORE,),
-    Moment.AFTER_TOOL: (Kind.TOOL_AFTER, Kind.MESSAGE),
-    Moment.STOP: _AT_A_STOP,
-    Moment.SUBAGENT_STOP: _AT_A_STOP,
-    Moment.SESSION_END: (Kind.SESSION_END,),
-    Moment.OTHER: (),
+KINDS_AT: Mapping[HookPoint, tuple[Kind, ...]] = {
+    HookPoint.SESSION_START: (Kind.SESSION_START,),
+    HookPoint.PROMPT: (Kind.PROMPT, Kind.MESSAGE, Kind.TURN_START),
+    HookPoint.BEFORE_TOOL: (Kind.TOOL_BEFORE,),
+    HookPoint.AFTER_TOOL: (Kind.TOOL_AFTER, Kind.MESSAGE),
+    HookPoint.STOP: _AT_A_STOP,
+    HookPoint.SUBAGENT_STOP: _AT_A_STOP,
+    HookPoint.SESSION_END: (Kind.SESSION_END,),
+    HookPoint.OTHER: (),
 }
 # When a notice is due. An immediate notice is due at the event that makes it.
-NOTICE_AT: Mapping[DeliverAt, Moment] = {
-    DeliverAt.TURN_START: Moment.PROMPT,
-    DeliverAt.AFTER_TOOL: Moment.AFTER_TOOL,
+NOTICE_AT: Mapping[DeliverAt, HookPoint] = {
+    DeliverAt.TURN_START: HookPoint.PROMPT,
+    DeliverAt.AFTER_TOOL: HookPoint.AFTER_TOOL,
 }
 
 # The events that can reach rules in a host. Events that rules emit can occur in every host.
-_OF_TALKS = frozenset(Kind) - {Kind.FILE, Kind.BUS}
+_CONVERSATION_KINDS = frozenset(Kind) - {Kind.FILE, Kind.BUS}
 SENDS: Mapping[str, frozenset[Kind]] = {
     BUS: frozenset({Kind.BUS, Kind.FILE, Kind.CUSTOM}),
-    CHAT: _OF_TALKS,
+    CHAT: _CONVERSATION_KINDS,
     PYTHON: frozenset(Kind),
     WORKTREE: frozenset({Kind.MESSAGE, Kind.AGENT_STOP, Kind.CUSTOM}),
     **{
-        host: frozenset(kind for moment in abilities.hears for kind in KINDS_AT[moment])
+        host: frozenset(kind for moment in abilities.hook_events for kind in KINDS_AT[moment])
         | {Kind.FILE, Kind.CUSTOM}  # files are compared after calls and at stops
         for host, abilities in ABILITIES.items()
     },
@@ -186,3 +196,38 @@ CARRIES_OUT: Mapping[str, frozenset[Op]] = {
     WORKTREE: _POLICIES,
     **dict.fromkeys(ABILITIES, _HOOKS),
 }
+
+
+# Takes the step that is due and the event that caused it.
+Performer: TypeAlias = "Callable[[DueStep, Event], StepOutcome]"
+Performers: TypeAlias = Mapping[Op, Performer]
+NO_PERFORMERS: Performers = MappingProxyType({})
+
+NOT_OFFERED = StepOutcome(EffectStatus.NOT_CARRIED_OUT, {"error": "the host cannot do this"})
+NS_PER_MS = 1_000_000
+
+
+def perform_step(due: DueStep, event: Event, performers: Performers) -> tuple[StepOutcome, int]:
+    """Perform a step; return its result and the milliseconds. An exception is a failed step."""
+    if isinstance(due.step, (*SESSION_STEPS, EventEmit)):
+        return DONE, 0  # done by the session or by the queue of events
+    performer = performers.get(due.step.op)
+    if performer is None:
+        return NOT_OFFERED, 0
+    begun = monotonic_ns()
+    try:
+        outcome = _as_recorded(performer(due, event))
+    except BylawError as problem:
+        outcome = StepOutcome(EffectStatus.FAILED, {"error": str(problem)})
+    except Exception as problem:  # noqa: BLE001 - any exception of a host's code fails the step
+        outcome = StepOutcome(
+            EffectStatus.FAILED, {"error": f"{type(problem).__name__}: {problem}"}
+        )
+    return outcome, (monotonic_ns() - begun) // NS_PER_MS
+
+
+def _as_recorded(outcome: StepOutcome) -> StepOutcome:
+    """Return the result as a record will store it, so that all code sees the same value."""
+    if outcome.result is None:
+        return outcome
+    return StepOutcome(outcome.status, msgspec.json.decode(msgspec.json.encode(outcome.result)))

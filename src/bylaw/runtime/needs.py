@@ -1,8 +1,9 @@
-"""Gather the facts that a decision needs, and decide again.
+"""Gather the facts that a decision needs, and decide again; add facts about model and session.
 
 A host offers a gatherer for each fact that it can determine. A fact without a gatherer is unknown,
 and a fact that is requested too often is missing. In both cases the rule has a guard error, which
-the event records, so that the decision can be replayed from what was recorded.
+the event records, so that the decision can be replayed. `session_state` is the public format of
+`bylaw decide --state`.
 """
 
 from __future__ import annotations
@@ -11,23 +12,26 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from bylaw.engine.decide import decide
 from bylaw.engine.view import NO_MORE_FACTS
 from bylaw.model.decision import Decision, Need, NeedName, Needs
+from bylaw.model.display import brief, visible
 from bylaw.model.event import Event
 from bylaw.model.facts import Facts
-from bylaw.model.visible import brief, visible
 
 if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
-    from bylaw.model.session import Session
+    from bylaw.model.session import EnabledNames, Session
+    from bylaw.model.values import JSON
+    from bylaw.runtime.settings import ModelSettings
 
 # The logger name that Python programs use.
 LOGGER = "bylaw"
 # Gathering must end, even if a guard always requests more.
-MAX_ASKING = 4
+MAX_ROUNDS = 4
 MAX_SCRIPT_ROUNDS = 256
 
 # Takes the event and a need; returns the facts with the answer, or None for unknown.
@@ -40,13 +44,13 @@ def decide_with_facts(
     rules: RuleSet, session: Session, event: Event, gatherers: Gatherers = NO_GATHERERS
 ) -> tuple[Event, Decision]:
     """Return the decision, and the event with every fact that it depends on."""
-    asking = Asking()
+    asking = NeedCounter()
     while isinstance(answer := decide(rules, session, event), Needs):
         event = asking.answered(event, answer.needs, gatherers)
     return event, answer
 
 
-class Asking:
+class NeedCounter:
     """Counts how often facts were requested for one event.
 
     A script may read what an earlier rule of the same event wrote, so scripts run one after the
@@ -63,15 +67,15 @@ class Asking:
             self._scripts += 1
         else:
             self.rounds += 1
-        if self.rounds > MAX_ASKING:
+        if self.rounds > MAX_ROUNDS:
             return with_unknown(event, NO_MORE_FACTS)
-        return gathered(event, needs, gatherers)
+        return gather_facts(event, needs, gatherers)
 
 
-def gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
+def gather_facts(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
     """Return the event with these facts; a fact that cannot be gathered is unknown."""
     for need in needs:
-        facts = _found_out(event, need, gatherers.get(need.name))
+        facts = _gather_fact(event, need, gatherers.get(need.name))
         if facts is None:
             event = with_unknown(event, f"{need.name}:{need.key}")
         else:
@@ -79,7 +83,7 @@ def gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Eve
     return event
 
 
-def _found_out(event: Event, need: Need, gather: Gatherer | None) -> Facts | None:
+def _gather_fact(event: Event, need: Need, gather: Gatherer | None) -> Facts | None:
     try:
         return None if gather is None else gather(event, need)
     except Exception as problem:  # noqa: BLE001 - a host's code may raise anything
@@ -100,3 +104,40 @@ def with_unknown(event: Event, what: str) -> Event:
     """Return the event with a note that a fact is not available."""
     unknown = (*event.facts.unknown, what)
     return replace(event, facts=replace(event.facts, unknown=unknown))
+
+
+def with_model_facts(event: Event, model: ModelSettings) -> Event:
+    """Add token budget and context window, unless the event has its own."""
+    facts = event.facts
+    if model.token_budget is not None and facts.token_budget is UNSET:
+        facts = replace(facts, token_budget=model.token_budget)
+    if model.context_window is not None and facts.context_window is UNSET:
+        facts = replace(facts, context_window=model.context_window)
+    return event if facts is event.facts else replace(event, facts=facts)
+
+
+def session_state(session: Session) -> dict[str, JSON]:
+    """Return what `bylaw decide --state` prints; the values are not copied."""
+    return {
+        "turn": session.turn,
+        "variables": {space: dict(names) for space, names in session.slate.variables.items()},
+        "enabled": _enabled(session.slate.enabled),
+        "response": session.slate.response,
+        "calls": {tool: tally.count for tool, tally in session.calls.by_name.items()},
+        "pending": [{"tool": one.tool, "call": one.call} for one in session.calls.pending],
+        "history": {
+            "length": session.history.length,
+            "tokens": session.history.tokens,
+            "last_role": session.history.last_role,
+        },
+        "firings": {uid: firing.count for uid, firing in session.firings.items()},
+        "notices": len(session.notices.waiting),
+    }
+
+
+def _enabled(enabled: EnabledNames) -> dict[str, JSON]:
+    return {
+        "responses": list(enabled.responses),
+        "workflows": list(enabled.workflows),
+        "protocols": list(enabled.protocols),
+    }

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec import Struct
 
+from bylaw.model.display import visible
 from bylaw.model.errors import BylawError
-from bylaw.model.visible import visible
-from bylaw.runtime.file_digests import FileDigests
-from bylaw.runtime.paths import name_from, real_path
 from bylaw.runtime.root import work_tree
-from bylaw.runtime.settings import for_trust, restrained
-from bylaw.runtime.trust_record import VERSION, Record, StartRecord, read_record, root_name
+from bylaw.runtime.settings import restrict, values_to_trust
+from bylaw.store.file_digests import FileDigests
+from bylaw.store.paths import real_path, relative_name
+from bylaw.store.trust import VERSION, StartRecord, TrustRecord, read_record, root_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bylaw.runtime.configuration import Configuration
-    from bylaw.runtime.loading import Library, LoadedBook
+    from bylaw.runtime.loader import Library, LoadedBook
+    from bylaw.runtime.root import Configuration
     from bylaw.runtime.settings import Settings
 
 
@@ -51,7 +51,7 @@ class Trust(Struct, frozen=True):
         return self.state in {TrustState.TRUSTED, TrustState.ONE_RUN}
 
     @property
-    def suffices(self) -> bool:
+    def is_sufficient(self) -> bool:
         """Whether trust is given or not needed."""
         return self.given or self.state is TrustState.NOT_NEEDED
 
@@ -66,10 +66,10 @@ class Trust(Struct, frozen=True):
 
     def in_force(self, settings: Settings) -> Settings:
         """Return the settings that apply with this trust."""
-        return settings if self.suffices else restrained(settings)
+        return settings if self.is_sufficient else restrict(settings)
 
 
-class Request(Struct, frozen=True):
+class TrustRequest(Struct, frozen=True):
     """What a person must trust.
 
     `books` maps the names of books that can start something to their digests, `scripts` the paths
@@ -83,10 +83,10 @@ class Request(Struct, frozen=True):
     settings: Mapping[str, Mapping[str, Any]]
     lax: bool
 
-    def granted(self, root: str, at: str) -> Record:
+    def granted(self, root: str, at: str) -> TrustRecord:
         """Return the record for a person who trusts the request."""
         settings = {name: dict(values) for name, values in self.settings.items()}
-        return Record(
+        return TrustRecord(
             version=VERSION,
             root=root_name(root),
             at=at,
@@ -107,12 +107,12 @@ class TrustChanges(Struct, frozen=True):
     settings: tuple[str, ...]
 
 
-def trust_of(root: str, library: Library, configuration: Configuration) -> Trust:
+def check_trust(root: str, library: Library, configuration: Configuration) -> Trust:
     """Check whether these books and settings may start what they ask for."""
-    return judged(root, request_of(library, configuration))
+    return check_request(root, trust_request(library, configuration))
 
 
-def request_of(library: Library, configuration: Configuration) -> Request:
+def trust_request(library: Library, configuration: Configuration) -> TrustRequest:
     """Return what a person must trust for these books and settings."""
     found = [(one, one.starts) for one in library.books]
     starts = {
@@ -122,16 +122,16 @@ def request_of(library: Library, configuration: Configuration) -> Request:
     }
     settings = configuration.settings
     scripts = {start.script for _, starts in found for start in starts if start.script}
-    return Request(
+    return TrustRequest(
         books={_name(one): one.book.digest for one, starts in found if starts},
         starts=tuple(sorted(starts)),
-        scripts=_digests(library.search.root, scripts),
-        settings=for_trust(settings),
-        lax=restrained(settings) != settings,
+        scripts=_script_digests(library.search.root, scripts),
+        settings=values_to_trust(settings),
+        lax=restrict(settings) != settings,
     )
 
 
-def judged(root: str, request: Request) -> Trust:
+def check_request(root: str, request: TrustRequest) -> Trust:
     """Check whether a request was trusted."""
     if not request.starts and not request.lax:
         return Trust(TrustState.NOT_NEEDED, "nothing here needs trust")
@@ -150,31 +150,31 @@ def judged(root: str, request: Request) -> Trust:
     return Trust(TrustState.TRUSTED, "a person has trusted it")
 
 
-def changes_since(record: Record, request: Request) -> TrustChanges:
+def changes_since(record: TrustRecord, request: TrustRequest) -> TrustChanges:
     """Compare a request with a record; a removed book needs no trust."""
     before, after = set(record.starts), set(request.starts)
     return TrustChanges(
         new=tuple(sorted(after - before)),
         gone=tuple(sorted(before - after)),
-        books=tuple(_changed(record.books, request.books)),
-        scripts=tuple(_changed(record.scripts, request.scripts)),
-        settings=tuple(_different(record.settings, request.settings)),
+        books=tuple(_changed_digests(record.books, request.books)),
+        scripts=tuple(_changed_digests(record.scripts, request.scripts)),
+        settings=tuple(_changed_settings(record.settings, request.settings)),
     )
 
 
-def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+def _changed_digests(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return sorted(name for name, digest in after.items() if before.get(name) != digest)
 
 
-def _digests(root: str, scripts: Iterable[str]) -> dict[str, str]:
+def _script_digests(root: str, scripts: Iterable[str]) -> dict[str, str]:
     """Return the digests of these files, through links; empty if there is no regular file."""
     files = FileDigests(work_tree(root))
     real = {script: real_path(f"{files.top}/{script}") for script in scripts}
-    names = {script: name_from(files.top, path) for script, path in real.items()}
+    names = {script: relative_name(files.top, path) for script, path in real.items()}
     return {visible(script): name and files.of(name) for script, name in names.items()}
 
 
-def _different(
+def _changed_settings(
     before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
     keys = sorted({(name, key) for side in (before, after) for name in side for key in side[name]})

@@ -10,12 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-from bylaw.hosts.bus.ledger.ledger import Ledger
-from bylaw.hosts.bus.messages.claims import claim, finish, stamp_of
-from bylaw.hosts.bus.messages.evidence import write_evidence
-from bylaw.hosts.bus.messages.folders import BusFolders
-from bylaw.hosts.bus.messages.message_file import read_claimed
-from bylaw.runtime.owner import this_process
+from bylaw.hosts.bus.evidence import write_evidence
+from bylaw.hosts.bus.folders import BusFolders
+from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.message_file import claim, read_claimed, remove_claim, stamp_of
+from bylaw.store.system import own_process_name
 
 BUS = "runtime/bus"
 what, root, *words = sys.argv[1:]
@@ -49,7 +48,7 @@ def claim_all(bus):
 
 def write_some(bus):
     for n in range(int(words[0])):
-        say(write_evidence(bus, "output", "one", "same", {"n": n, "by": this_process()}))
+        say(write_evidence(bus, "output", "one", "same", {"n": n, "by": own_process_name()}))
 
 
 def write_on(bus):
@@ -62,14 +61,14 @@ def handle_on(bus):
         for got in claims_of(bus):
             message = read_claimed(bus, got).message
             write_evidence(bus, "output", got.name, "handled", {"message": message})
-            finish(bus, got)
+            remove_claim(bus, got)
 
 
 def begin_all(_bus):
     ledger = Ledger(root)
     for n in range(int(words[0])):
         got = ledger.begin(
-            f"m{n}", digest="d", file="f", claim="c", owner=this_process(), after_seq=0, at=n
+            f"m{n}", digest="d", file="f", claim="c", owner=own_process_name(), after_seq=0, at=n
         )
         if got is None:
             say(f"m{n}")

@@ -10,8 +10,8 @@ import signal
 import sys
 
 from bylaw.cli import main
-from bylaw.hosts.bus import file_rules, opening, waking  # noqa: F401 - loaded once, here
-from bylaw.runtime.watched.run import isolation
+from bylaw.hosts.bus import file_rules, orchestrator  # noqa: F401 - loaded once, here
+from bylaw.runtime.sandbox.client import detect_isolation
 
 
 def become(said, noted, words):
@@ -23,7 +23,7 @@ def become(said, noted, words):
     os._exit(main())
 
 
-isolation()
+detect_isolation()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
     said, noted, *words = json.loads(line)

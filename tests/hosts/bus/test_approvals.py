@@ -8,14 +8,14 @@ import pytest
 
 from bylaw.engine.gates import is_open
 from bylaw.engine.view import View
-from bylaw.hosts.bus.approvals.opinions import MAX_APPROVALS, Approvals
-from bylaw.hosts.bus.ledger.ledger import Ledger, MessageState
+from bylaw.hosts.bus.ledger import Ledger, MessageState
+from bylaw.hosts.bus.statements import MAX_APPROVALS, Approvals
 from bylaw.model.event import Bus
 from bylaw.model.facts import LawFacts
 from bylaw.model.rule import ApprovalGate, ApprovalMode
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import Authority
-from bylaw.runtime import shared_files
+from bylaw.runtime import shared_context
 
 BUS = "runtime/bus"
 ID = "20240116_120000_cursor_fix-lint"
@@ -312,14 +312,14 @@ class TestWhatCannotBeRead:
     def test_too_many_tokens(self, root, approvals, monkeypatch):
         write(root, LISTED)
         assert passes(approvals, "human")
-        monkeypatch.setattr(shared_files, "MAX_TOKENS", 3)
+        monkeypatch.setattr(shared_context, "MAX_TOKENS", 3)
         token(root, f"{ID}.human", "Rejected\n")
         for n in range(3):
             token(root, str(n))
 
         assert granted(approvals) == []
 
-    @pytest.mark.parametrize("text", [b"\xff", b"x" * (shared_files.MAX_CONTEXT_BYTES + 1)])
+    @pytest.mark.parametrize("text", [b"\xff", b"x" * (shared_context.MAX_CONTEXT_BYTES + 1)])
     def test_a_shared_context_lets_no_token_stand(self, root, approvals, text):
         token(root, f"{ID}.human")
         assert passes(approvals, "human")

@@ -5,7 +5,7 @@ from stat import S_IMODE
 
 import pytest
 
-from bylaw.hosts.bus.messages.folders import FOLDERS, BusFolders
+from bylaw.hosts.bus.folders import FOLDERS, BusFolders
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
 from waiting import open_files

@@ -11,8 +11,7 @@ from bus_processes import all_at_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bylaw.hosts.bus.ledger.ledger import MAX_WHY, Known, Ledger, MessageState
-from bylaw.hosts.bus.ledger.ledger_file import LEDGER
+from bylaw.hosts.bus.ledger import LEDGER_PATH, MAX_WHY, Ledger, LedgerEntry, MessageState
 from bylaw.model.errors import BylawError, LoadError
 
 
@@ -36,7 +35,7 @@ def test_a_message_is_begun_once(ledger):
     """LD-024, LD-A07"""
     assert ledger.known("m") is None
     assert begin(ledger) is None
-    first = Known("m", "d1", MessageState.RUNNING, "a.yaml", "c1", "o1", 0, "", "", 1, 1, 7)
+    first = LedgerEntry("m", "d1", MessageState.RUNNING, "a.yaml", "c1", "o1", 0, "", "", 1, 1, 7)
     assert ledger.known("m") == first
     assert begin(ledger, owner="o2", digest="d2", claim="c2", at=5) == first
     assert ledger.known("m") == first
@@ -58,7 +57,7 @@ def test_what_waits_is_tried_again_from_its_file(ledger, state):
     ledger.end("m", state, why="no approval", fingerprint="f", at=2)
     assert begin(ledger, file="b.yaml").file == "a.yaml"
     assert begin(ledger, owner="o2", claim="c2", digest="d2", at=3, after_seq=9) is None
-    assert ledger.known("m") == Known(
+    assert ledger.known("m") == LedgerEntry(
         "m", "d2", MessageState.RUNNING, "a.yaml", "c2", "o2", 1, "", "", 1, 3, 9
     )
     assert ledger.digest_of("m") == "d1"  # approvals are still for what it was
@@ -103,13 +102,13 @@ def test_lists(ledger):
         begin(ledger, f"m{n}", at=n)
         if state is not MessageState.RUNNING:
             ledger.end(f"m{n}", state, at=10 - n)
-    assert [one.msg_id for one in ledger.in_state(MessageState.HELD)] == ["m3", "m1"]
-    assert [one.msg_id for one in ledger.in_state(MessageState.HELD, MessageState.RUNNING)] == [
+    assert [one.msg_id for one in ledger.messages_in(MessageState.HELD)] == ["m3", "m1"]
+    assert [one.msg_id for one in ledger.messages_in(MessageState.HELD, MessageState.RUNNING)] == [
         "m2",
         "m3",
         "m1",
     ]
-    assert ledger.in_state() == []
+    assert ledger.messages_in() == []
     assert [one.msg_id for one in ledger.recent(3, *MessageState)] == ["m0", "m1", "m3"]
     assert ledger.counts() == dict.fromkeys(MessageState, 0) | {
         MessageState.DONE: 1, MessageState.HELD: 2, MessageState.RUNNING: 1,
@@ -130,7 +129,7 @@ def test_it_lasts_and_is_for_this_user_alone(tmp_path, ledger):
     begin(ledger)
     with closing(Ledger(str(tmp_path))) as again:
         assert again.known("m") == ledger.known("m")
-    for name in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"):
+    for name in (LEDGER_PATH, f"{LEDGER_PATH}-wal", f"{LEDGER_PATH}-shm"):
         assert S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     assert S_IMODE((tmp_path / ".bylaw/state").stat().st_mode) == 0o700
 
@@ -148,17 +147,17 @@ def test_begin_and_end_are_one_commit_each(ledger):
 @pytest.mark.parametrize("damage", [b"x" * 5000, b"SQLite format 3\0" + b"y" * 5000])
 def test_a_damaged_file(tmp_path, damage):
     (tmp_path / ".bylaw/state").mkdir(parents=True)
-    (tmp_path / LEDGER).write_bytes(damage)
+    (tmp_path / LEDGER_PATH).write_bytes(damage)
     with pytest.raises(
         BylawError, match=r"is damaged: .*; move it, .* away, and Bylaw creates a new one"
     ):
         Ledger(str(tmp_path))
-    assert (tmp_path / LEDGER).read_bytes() == damage
+    assert (tmp_path / LEDGER_PATH).read_bytes() == damage
 
 
 def test_another_database(tmp_path):
     (tmp_path / ".bylaw/state").mkdir(parents=True)
-    with closing(sqlite3.connect(tmp_path / LEDGER)) as other:
+    with closing(sqlite3.connect(tmp_path / LEDGER_PATH)) as other:
         other.execute("CREATE TABLE messages (a)")
     with pytest.raises(BylawError, match="it is a database of another program"):
         Ledger(str(tmp_path))
@@ -174,7 +173,7 @@ def test_a_damaged_page_is_told_when_it_is_met(tmp_path):
     with closing(Ledger(str(tmp_path))) as ledger:
         for n in range(500):
             begin(ledger, f"m{n}")
-    with (tmp_path / LEDGER).open("r+b") as file:
+    with (tmp_path / LEDGER_PATH).open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
@@ -184,7 +183,7 @@ def test_a_damaged_page_is_told_when_it_is_met(tmp_path):
 
 def test_what_is_moved_away_is_not_written_to(tmp_path, ledger):
     begin(ledger)
-    (tmp_path / LEDGER).rename(tmp_path / "elsewhere.db")
+    (tmp_path / LEDGER_PATH).rename(tmp_path / "elsewhere.db")
     with pytest.raises(BylawError, match="was moved or replaced; restart the bus"):
         begin(ledger, "m2")
 
@@ -198,7 +197,7 @@ def test_no_link_leads_out(tmp_path):
         Ledger(str(root))
     (root / ".bylaw").unlink()
     (root / ".bylaw/state").mkdir(parents=True)
-    (root / LEDGER).symlink_to(outside / "x.db")
+    (root / LEDGER_PATH).symlink_to(outside / "x.db")
     with pytest.raises(BylawError, match="cannot be used"):
         Ledger(str(root))
     assert not list(outside.iterdir())
@@ -249,8 +248,8 @@ def test_an_approval_is_for_what_was_recorded(ledger):
     assert ledger.bind_all("m", {"late": "", "new": ""}, "d2") == {"late": "d1", "new": "d2"}
     # One that names its digest is for that, whatever was seen.
     assert ledger.bind_all("m", {"named": "d9"}, "d2") == {"named": "d9"}
-    assert ledger.bound("named") == "d9"
-    assert ledger.bound("unknown") is None
+    assert ledger.bound_digest("named") == "d9"
+    assert ledger.bound_digest("unknown") is None
 
 
 SIGHTS = st.lists(
@@ -278,4 +277,4 @@ def test_the_rule_of_bindings(tmp_path_factory, sights):
             last[msg_id] = digest
             assert got == {source: bound[source] for source in sources}
             assert ledger.digest_of(msg_id) == digest
-            assert all(ledger.bound(source) == to for source, to in bound.items())
+            assert all(ledger.bound_digest(source) == to for source, to in bound.items())

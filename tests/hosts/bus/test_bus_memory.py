@@ -82,9 +82,9 @@ def test_a_held_message_is_still_bound_to_what_was_seen(root):
 
 def test_trust_for_one_run_is_in_the_rules_as_they_were(root):
     """Rules that are edited while it runs are not trusted by it."""
-    from bylaw.hosts.bus.in_force import InForce  # noqa: PLC0415 - the others are processes
+    from bylaw.hosts.bus.active_rules import ActiveRules  # noqa: PLC0415 - the others are processes
 
-    in_force = InForce(str(root), trusted_once=True)
+    in_force = ActiveRules(str(root), trusted_once=True)
     assert in_force.trust().given
     edited = RULES.replace('"{{run}}"', '"python evil.py"').replace("[B]", "[A]")
     (root / "runtime/rules/laws.yaml").write_text(edited)

@@ -12,19 +12,18 @@ from bus_processes import all_at_once, bus_user, go
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.bus.messages.evidence import (
+from bylaw.hosts.bus.evidence import (
     MAX_EVIDENCE_BYTES,
     MAX_SLUG,
     clear_unfinished,
     evidence_files,
-    held_message,
+    find_message,
     slug,
     write_evidence,
     write_message,
 )
-from bylaw.hosts.bus.messages.folders import BusFolders
-from bylaw.hosts.bus.messages.message_file import digest_of
-from bylaw.hosts.bus.messages.moving import owner_tag
+from bylaw.hosts.bus.folders import BusFolders, owner_tag
+from bylaw.hosts.bus.message_file import digest_of
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
 
@@ -149,8 +148,8 @@ def test_the_message_stays_whole_whatever_else_is_too_much(bus):
     assert len(told["commands"][0]["stdout"]) < 500_000
     assert list(told) == ["commands", "message", "exit_code"]
     path = f"runtime/bus/output/{MSG_ID}.lint.1.json"
-    assert held_message(bus, MSG_ID, digest_of(message)) == (message, path)
-    assert held_message(bus, MSG_ID, digest_of({})) is None
+    assert find_message(bus, MSG_ID, digest_of(message)) == (message, path)
+    assert find_message(bus, MSG_ID, digest_of({})) is None
 
 
 def test_what_nothing_makes_smaller(bus, folder):

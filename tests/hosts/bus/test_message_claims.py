@@ -9,19 +9,19 @@ from time import sleep
 import pytest
 from bus_processes import all_at_once, bus_user, go
 
-from bylaw.hosts.bus.messages.claims import (
+from bylaw.hosts.bus.folders import BusFolders
+from bylaw.hosts.bus.message_file import (
     Claim,
     claim,
-    claims,
-    finish,
-    give_back,
-    keep,
+    list_claims,
+    move_back,
+    move_to_error,
+    read_claimed,
+    remove_claim,
     stamp_of,
     take_over,
 )
-from bylaw.hosts.bus.messages.folders import BusFolders
-from bylaw.hosts.bus.messages.message_file import read_claimed
-from bylaw.runtime.owner import is_dead, this_process
+from bylaw.store.system import is_dead, own_process_name
 
 
 @pytest.fixture
@@ -49,15 +49,15 @@ def test_a_claim_is_ours_and_says_so(bus, folder):
     got = claim(bus, "a.yaml", put(folder, "a.yaml"))
 
     assert got.name == "a.yaml"
-    assert got.owner == this_process()
+    assert got.owner == own_process_name()
     assert not is_dead(got.owner)
-    assert claims(bus) == [got]
+    assert list_claims(bus) == [got]
     assert in_folder(folder, "input") == []
     assert claim(bus, "a.yaml", stamp_of(folder.stat())) is None
     assert read_claimed(bus, got).message == {"msg_id": "a"}
-    finish(bus, got)
-    finish(bus, got)
-    assert claims(bus) == []
+    remove_claim(bus, got)
+    remove_claim(bus, got)
+    assert list_claims(bus) == []
 
 
 def test_what_was_written_to_meanwhile_is_not_claimed(bus, folder):
@@ -73,8 +73,8 @@ def test_it_is_given_back_beside_what_came_meanwhile(bus, folder):
     got = [claim(bus, "a.yaml", put(folder, "a.yaml", f"n: {n}\n")) for n in range(3)]
     put(folder, "a.yaml", "n: new\n")
 
-    assert [give_back(bus, one) for one in got] == ["a-2.yaml", "a-3.yaml", "a-4.yaml"]
-    assert give_back(bus, got[0]) is None
+    assert [move_back(bus, one) for one in got] == ["a-2.yaml", "a-3.yaml", "a-4.yaml"]
+    assert move_back(bus, got[0]) is None
     texts = {one.name: one.read_text() for one in (folder / "input").iterdir()}
     assert texts == {
         "a.yaml": "n: new\n", "a-2.yaml": "n: 0\n", "a-3.yaml": "n: 1\n", "a-4.yaml": "n: 2\n",
@@ -87,16 +87,16 @@ def test_of_two_who_take_over_one_does(bus, folder):
 
     assert mine.name == "a.yaml"
     assert take_over(bus, got) is None
-    assert claims(bus) == [mine]
+    assert list_claims(bus) == [mine]
 
 
 def test_what_no_evidence_can_hold_is_kept(bus, folder):
     got = claim(bus, "a.yaml", put(folder, "a.yaml"))
-    path = keep(bus, got)
+    path = move_to_error(bus, got)
 
     assert path == f"runtime/bus/error/{got.file}"
     assert (folder / "error" / got.file).read_text() == "msg_id: a\n"
-    assert claims(bus) == []
+    assert list_claims(bus) == []
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ def test_any_name_comes_back(bus, folder, name):
     stamp = put(folder, name)
     got = claim(bus, name, stamp)
 
-    (listed,) = claims(bus)
+    (listed,) = list_claims(bus)
     assert listed.file == got.file
-    assert listed.owner == this_process()
+    assert listed.owner == own_process_name()
     if len(os.fsencode(name)) <= 150:
         assert listed.name == name
-    assert give_back(bus, Claim(name, got.file)) == name
+    assert move_back(bus, Claim(name, got.file)) == name
     assert in_folder(folder, "input") == [name]
 
     again = claim(bus, name, stamp)
     put(folder, name)
-    other = give_back(bus, again)
+    other = move_back(bus, again)
     assert other != name
     assert sorted(in_folder(folder, "input")) == sorted([name, other])
 
@@ -130,7 +130,7 @@ def test_only_claims_are_listed(bus, folder):
     """A rule may write into `processing` too."""
     for name in ("m.rule.1.json", "a.yaml", ".new-x", "a.yaml.0123456789abcdef"):
         (folder / "processing" / name).touch()
-    assert claims(bus) == []
+    assert list_claims(bus) == []
 
 
 def test_of_several_processes_exactly_one_gets_each(bus, folder):
@@ -141,15 +141,15 @@ def test_of_several_processes_exactly_one_gets_each(bus, folder):
 
     said = all_at_once(6, "claim", bus.root)
     assert sorted(name for each in said for name in each) == names
-    assert sorted(one.name for one in claims(bus)) == names
-    assert all(is_dead(one.owner) for one in claims(bus))
+    assert sorted(one.name for one in list_claims(bus)) == names
+    assert all(is_dead(one.owner) for one in list_claims(bus))
 
 
 def test_of_several_who_give_back_nobody_loses_anything(bus, folder):
     for n in range(50):
         claim(bus, "a.yaml", put(folder, "a.yaml", f"n: {n}\n"))
-    for one in claims(bus):
-        give_back(bus, one)
+    for one in list_claims(bus):
+        move_back(bus, one)
     texts = {one.read_text() for one in (folder / "input").iterdir()}
     assert texts == {f"n: {n}\n" for n in range(50)}
 
@@ -166,9 +166,9 @@ def test_killed_at_any_moment_no_message_is_lost(bus, folder):
             for user in users:
                 go(user)
             sleep(chance.uniform(0.01, 0.15))
-        for one in claims(bus):
+        for one in list_claims(bus):
             assert is_dead(one.owner)
-            give_back(bus, one)
+            move_back(bus, one)
 
     told = [json.loads(one.read_text()) for one in (folder / "output").glob("[!.]*.json")]
     handled = {one["message"]["msg_id"] for one in told}

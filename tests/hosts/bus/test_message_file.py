@@ -11,19 +11,19 @@ from hashlib import sha256
 import pytest
 from bus_processes import bus_user, go
 
-from bylaw.hosts.bus.messages.claims import claim
-from bylaw.hosts.bus.messages.folders import BusFolders
-from bylaw.hosts.bus.messages.message_file import (
+from bylaw.hosts.bus.folders import BusFolders
+from bylaw.hosts.bus.message_file import (
     MAX_MESSAGE_BYTES,
     PATIENCE_S,
     QUIET_S,
-    Ignored,
+    IgnoredFile,
     NotYet,
-    Ready,
+    ReadyFile,
+    claim,
     digest_of,
     is_being_written,
-    look,
     read_claimed,
+    read_message_file,
 )
 
 MESSAGE = """\
@@ -63,12 +63,12 @@ def when_ready(bus, name, complete=anything, seconds=10):
     """What a file holds once it is ready, and how often it was not."""
     until = time.monotonic() + seconds
     waited = []
-    while isinstance(looked := look(bus, name, complete), NotYet):
+    while isinstance(looked := read_message_file(bus, name, complete), NotYet):
         assert time.monotonic() < until, looked
         assert 0 < looked.wait_s <= PATIENCE_S * 2
         waited.append(looked.why)
         time.sleep(min(looked.wait_s, 0.02))
-    assert isinstance(looked, Ready), looked
+    assert isinstance(looked, ReadyFile), looked
     return looked.file, waited
 
 
@@ -108,21 +108,21 @@ def test_what_is_never_a_message(bus, folder, name):
     (folder / "folder.yaml").mkdir()
     if name not in {".", "gone.yaml", "folder.yaml"}:
         (folder / name).write_text(MESSAGE)
-    assert look(bus, name, anything) == Ignored()
+    assert read_message_file(bus, name, anything) == IgnoredFile()
 
 
 def test_it_must_be_quiet(bus, folder):
     (folder / "a.yaml").write_text(MESSAGE)
-    assert look(bus, "a.yaml", anything).why == "it has just been written"
+    assert read_message_file(bus, "a.yaml", anything).why == "it has just been written"
     time.sleep(QUIET_S + 0.02)
-    assert isinstance(look(bus, "a.yaml", anything), Ready)
+    assert isinstance(read_message_file(bus, "a.yaml", anything), ReadyFile)
 
 
 @pytest.mark.parametrize("to", [0, 2**31, -5])
 def test_nobody_gains_by_setting_its_time(bus, folder, to):
     (folder / "a.yaml").write_text(MESSAGE)
     os.utime(folder / "a.yaml", (to, to))
-    assert isinstance(look(bus, "a.yaml", anything), NotYet)
+    assert isinstance(read_message_file(bus, "a.yaml", anything), NotYet)
     when_ready(bus, "a.yaml", seconds=1)
 
 
@@ -165,12 +165,12 @@ def test_a_writer_that_never_closes(bus, folder):
         go(writer)
         assert writer.stdout.readline() == "written\n"
         time.sleep(PATIENCE_S + 0.2)
-        looked = look(bus, "a.yaml", anything)
+        looked = read_message_file(bus, "a.yaml", anything)
         assert isinstance(looked, NotYet)
         assert looked.why == "another process has it open for writing"
         assert is_being_written(bus.input, "a.yaml")
     assert not is_being_written(bus.input, "a.yaml")
-    assert isinstance(look(bus, "a.yaml", anything), Ready)
+    assert isinstance(read_message_file(bus, "a.yaml", anything), ReadyFile)
 
 
 def test_a_reader_is_no_writer(bus, folder):
@@ -192,7 +192,7 @@ def test_a_writer_that_comes_while_we_look_does_no_harm(bus, folder):
 def test_a_changed_file_is_read_after_the_claim(bus, folder):
     (folder / "a.yaml").write_text("a: 1\n")
     time.sleep(QUIET_S + 0.02)
-    looked = look(bus, "a.yaml", anything)
+    looked = read_message_file(bus, "a.yaml", anything)
     got = claim(bus, "a.yaml", looked.stamp)
     assert read_claimed(bus, got) == looked.file
 
@@ -270,7 +270,7 @@ def test_such_things_are_claimed_as_they_are(bus, folder):
     (folder / "link.yaml").symlink_to("/etc/passwd")
     time.sleep(PATIENCE_S)
     for name in ("pipe.yaml", "link.yaml"):
-        got = claim(bus, name, look(bus, name, anything).stamp)
+        got = claim(bus, name, read_message_file(bus, name, anything).stamp)
         assert read_claimed(bus, got).unreadable
     assert not list(folder.iterdir())
 

@@ -16,12 +16,12 @@ from orchestrating import (
     take,
 )  # fmt: skip
 
-from bylaw.hosts.bus.opening import Telling, open_bus
-from bylaw.model.codes.journal import JOURNAL_BUSY
+from bylaw.hosts.bus.orchestrator import BusListener, open_bus
+from bylaw.model.codes.runtime import JOURNAL_BUSY
 from bylaw.model.errors import BylawError
 from bylaw.model.event import ApprovalGiven
-from bylaw.runtime.answer import not_recorded
-from bylaw.runtime.journal.errors import JournalError
+from bylaw.runtime.answer import unrecorded_answer
+from bylaw.store.journal.errors import JournalError
 
 # By watching: no test and no loop asks again and again.
 SOON_S = 1.5
@@ -272,13 +272,13 @@ def test_an_approval_that_cannot_be_recorded_runs_nothing(laws):
     """The journal fails for a moment, and only for what a person said."""
     laws.token(message_id("a"))
     put(laws, "a", "notes")
-    with open_bus(str(laws.root), Telling(handled=bool, note=bool), trust=True) as opened:
+    with open_bus(str(laws.root), BusListener(handled=bool, note=bool), trust=True) as opened:
         runtime = opened._loop.runtime
         submit = runtime.submit
 
         def failing(event):
             if isinstance(event, ApprovalGiven):
-                return not_recorded(event, JournalError(JOURNAL_BUSY, "the journal is held"))
+                return unrecorded_answer(event, JournalError(JOURNAL_BUSY, "the journal is held"))
             return submit(event)
 
         runtime.submit = failing

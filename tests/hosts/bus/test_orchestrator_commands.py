@@ -9,7 +9,7 @@ import pytest
 from orchestrating import TELL, TELL_ERROR, message_id, processes_with, rule, run, take
 
 from bylaw.cli import main
-from bylaw.runtime.command import COMMAND_PATH
+from bylaw.runtime.sandbox.command import COMMAND_PATH
 
 FLOOD = """\
 import sys

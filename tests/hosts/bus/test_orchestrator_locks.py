@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from orchestrating import TELL, TELL_ERROR, give, rule, run, take
 
-LOCK_USER = Path(__file__).parents[2] / "runtime/lock_user.py"
+LOCK_USER = Path(__file__).parents[2] / "store/lock_user.py"
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ from orchestrating import (
 )  # fmt: skip
 
 from bylaw.model.event import File
-from bylaw.runtime.journal.reader import JournalReader
-from bylaw.runtime.journal.reading import read_stored
+from bylaw.store.journal.records import read_stored_record
+from bylaw.store.journal.search import JournalReader
 from waiting import wait_until_gone
 
 NURSERY = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
@@ -250,7 +250,7 @@ def test_the_other_one_goes_on_with_changes(watched):
 def decided_changes(watched):
     """How often each file was decided about, by the journal."""
     with JournalReader(str(watched.root / ".bylaw/state/journal.db")) as journal:
-        stored = [read_stored(journal, seq) for seq in range(1, journal.newest + 1)]
+        stored = [read_stored_record(journal, seq) for seq in range(1, journal.newest + 1)]
     events = [one.record.event for one in stored]
     return Counter(event.path for event in events if isinstance(event, File))
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from bylaw.runtime import shared_files
-from bylaw.runtime.shared_files import MAX_CONTEXT_BYTES, SharedFiles
+from bylaw.runtime import shared_context
+from bylaw.runtime.shared_context import MAX_CONTEXT_BYTES, SharedFiles
 
 NAME = "SHARED_CONTEXT.md"
 
@@ -79,7 +79,7 @@ def test_only_the_one_at_the_root_counts(tmp_path):
 def test_a_file_that_did_not_change_is_parsed_once(tmp_path, monkeypatch):
     """What is real here is the file; counted is how often its text is read."""
     read = []
-    monkeypatch.setattr(shared_files, "read_approvals", lambda text: read.append(text) or ())
+    monkeypatch.setattr(shared_context, "read_approvals", lambda text: read.append(text) or ())
     file = tmp_path / NAME
     file.write_text("Active Phase: 2\n")
     files = SharedFiles(str(tmp_path), "runtime/bus")
@@ -106,7 +106,7 @@ def test_a_time_that_was_set_back_hides_no_change(tmp_path):
 
 
 def test_too_many_tokens(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared_files, "MAX_TOKENS", 3)
+    monkeypatch.setattr(shared_context, "MAX_TOKENS", 3)
     folder = tmp_path / "runtime" / "approvals"
     folder.mkdir(parents=True)
     for n in range(3):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from bylaw.hosts.laying_out import LAW_STARTER, lay_out, starter_files
+from bylaw.hosts.starter import LAW_STARTER, starter_files, write_starter_files
 
 BYLAW = [sys.executable, "-m", "bylaw"]
 SHIP = "20240116_120002_cursor_ship"
@@ -17,7 +17,7 @@ DOWN = "20240116_120003_claude_down"
 
 @pytest.fixture
 def root(tmp_path):
-    lay_out(str(tmp_path), starter_files(str(tmp_path), LAW_STARTER))
+    write_starter_files(str(tmp_path), starter_files(str(tmp_path), LAW_STARTER))
     return tmp_path
 
 

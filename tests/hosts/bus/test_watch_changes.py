@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watching import brief
 
-from bylaw.hosts.bus.watcher.changes import derive
-from bylaw.hosts.bus.watcher.snapshot import Entry, EntryKind
-from bylaw.hosts.bus.watcher.window import LONGEST_S, MAX_PATHS, Window
+from bylaw.hosts.bus.watcher.scan import Entry, EntryKind, derive_changes
+from bylaw.hosts.bus.watcher.watcher import MAX_DELAY_S, MAX_PATHS, QuietWindow
 
 PATHS = ("a", "b", "c", "d/a", "d/b", "d/e/a", "f")
 
@@ -16,7 +15,7 @@ def entry(inode, written=1, size=1):
 
 
 def told(before, after):
-    return brief(derive(before, after))
+    return brief(derive_changes(before, after))
 
 
 def test_the_four_changes():
@@ -106,7 +105,7 @@ def test_the_changes_lead_from_before_to_after(first, second):
     for op in second:
         disk.do(*op)
     after = disk.files
-    changes = derive(before, after)
+    changes = derive_changes(before, after)
     assert [c.path for c in changes] == sorted({c.path for c in changes})
     files = dict(before)
     for change in changes:
@@ -136,12 +135,12 @@ def test_no_change_is_told_of_what_is_as_before(ops):
     disk = Disk()
     for op in ops:
         disk.do(*op)
-    assert derive(disk.files, dict(disk.files)) == []
+    assert derive_changes(disk.files, dict(disk.files)) == []
 
 
 def test_paths_wait_until_they_are_quiet():
     """[LD-A34]"""
-    window = Window()
+    window = QuietWindow()
     assert window.next_due() is None
     window.note(["a", "b"], 10.0)
     window.note(["a"], 10.0625)
@@ -154,16 +153,16 @@ def test_paths_wait_until_they_are_quiet():
 
 
 def test_a_path_that_is_never_quiet_is_due_all_the_same():
-    window = Window()
+    window = QuietWindow()
     for tick in range(20):
         window.note(["a"], tick / 16)
         if due := window.due(tick / 16):
             break
     assert due == {"a"}
-    assert tick / 16 == LONGEST_S
+    assert tick / 16 == MAX_DELAY_S
 
 
 def test_too_many_paths_become_everything():
-    window = Window()
+    window = QuietWindow()
     window.note((str(number) for number in range(MAX_PATHS + 1)), 1.0)
     assert window.waiting() == {""}

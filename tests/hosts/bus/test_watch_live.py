@@ -8,7 +8,7 @@ import sys
 import pytest
 from watching import STORE, Woken, write
 
-from bylaw.hosts.bus.watcher import wake
+from bylaw.hosts.bus.watcher import folder_watch
 
 MANY = 5_000
 # As a person would do it: quickly, and all in one go.
@@ -164,7 +164,7 @@ def test_a_watch_that_cannot_be_set_up_is_told_of_and_files_are_compared(tmp_pat
     def full(*_):
         raise OSError("OS file watch limit reached. (os error 28)")
 
-    monkeypatch.setattr(wake, "_backend", lambda: full)
+    monkeypatch.setattr(folder_watch, "_backend", lambda: full)
     with Woken(tmp_path) as woken:
         assert "max_user_watches" in woken.notes[0]
         write(tmp_path, "a")
@@ -185,10 +185,10 @@ def test_without_watchfiles_it_says_what_to_install(tmp_path):
     code = f"""
 import sys
 sys.modules["watchfiles"] = None
-from bylaw.hosts.bus.watcher.wake import Wake
+from bylaw.hosts.bus.watcher.folder_watch import FolderWatch
 from bylaw.model.errors import BylawError
 try:
-    Wake({str(tmp_path)!r}, print)
+    FolderWatch({str(tmp_path)!r}, print)
 except BylawError as wrong:
     print(wrong)
 """

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from watching import EXCLUDED, STORE, Told, brief, write
 
 from bylaw.hosts.bus.watcher import scan
-from bylaw.hosts.bus.watcher.plan import plan
-from bylaw.hosts.bus.watcher.store import AlreadyWatchedError, SnapshotStore
-from bylaw.hosts.bus.watcher.watcher import AT_REST_S, SETTLED_S, FileWatcher
-from bylaw.hosts.worktree.git.path_text import fact_path_of
+from bylaw.hosts.bus.watcher.folder_watch import make_plan
+from bylaw.hosts.bus.watcher.snapshot_store import AlreadyWatchedError, SnapshotStore
+from bylaw.hosts.bus.watcher.watcher import SWEEP_AFTER_S, SWEEP_EVERY_S, FileWatcher
 from bylaw.model.errors import BylawError
+from bylaw.worktree.git import fact_path_of
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_created_modified_deleted_renamed(root):
         assert told.after("src/a.ts", "src/b.ts") == [("renamed", "src/a.ts", "src/b.ts")]
         (root / "src/b.ts").unlink()
         assert told.after("src/b.ts") == [("deleted", "src/b.ts")]
-        assert told.later(AT_REST_S) == []
+        assert told.later(SWEEP_EVERY_S) == []
 
 
 def test_a_touch_is_not_created(root):
@@ -122,7 +122,7 @@ def test_a_tree_that_is_deleted(root):
     with Told(root) as told:
         shutil.rmtree(root / "one")
         assert len(told.after("one")) == 20
-        assert told.later(AT_REST_S) == []
+        assert told.later(SWEEP_EVERY_S) == []
 
 
 def test_a_file_that_becomes_a_folder_and_back(root):
@@ -141,10 +141,10 @@ def test_what_nobody_told_of_is_found_when_everything_is_compared(root):
         write(root, "deep/down/a")
         write(root, "b")
         assert told.after("b") == [("created", "b")]
-        assert told.later(SETTLED_S) == []
+        assert told.later(SWEEP_AFTER_S) == []
         assert told.later() == [("created", "deep/down/a")]
         (root / "b").unlink()
-        assert told.later(AT_REST_S) == []
+        assert told.later(SWEEP_EVERY_S) == []
         assert told.later() == [("deleted", "b")]
 
 
@@ -165,7 +165,7 @@ def test_bus_and_state_of_our_own_are_left_out(root):
         write(root, "runtime/busy")
         paths = ("runtime", "runtime/bus/input/n.yaml", ".bylaw", ".git", ".git/HEAD")
         assert told.after(*paths) == [("created", "runtime/busy")]
-        assert told.later(AT_REST_S) == []
+        assert told.later(SWEEP_EVERY_S) == []
         assert told.later() == []
 
 
@@ -212,7 +212,7 @@ def test_links(root):
         told.watcher.outside.clear()
         write(root.parent, "secret/new")
         assert told.after("out/new", "out", "file") == []
-        assert told.later(AT_REST_S) == []
+        assert told.later(SWEEP_EVERY_S) == []
         assert told.watcher.outside == []
         (root / "out").unlink()
         assert told.after("out") == []
@@ -245,20 +245,20 @@ def test_only_folders_without_links_are_watched_with_all_below(root):
     write(root, "runtime/log/a")
     (root / "lib/deep/link").symlink_to("/")
     with Told(root) as told:
-        found = told.watcher.take_plan()
+        found = told.watcher.pop_plan()
         assert found.flat == {"", "lib", "lib/deep", "runtime", ".bylaw"}
         assert found.deep == {"src", "lib/deep/er", "runtime/log"}
-        assert told.watcher.take_plan() is None
+        assert told.watcher.pop_plan() is None
         (root / "src/link").symlink_to("..")
         told.after("src/link")
-        assert "src" in told.watcher.take_plan().flat
+        assert "src" in told.watcher.pop_plan().flat
         write(root, "new/er/a")
         told.after("new")
-        assert "new" in told.watcher.take_plan().deep
+        assert "new" in told.watcher.pop_plan().deep
         shutil.rmtree(root / "new")
         (root / "new").mkdir()
         told.after("new")
-        assert "new" in told.watcher.take_plan().deep
+        assert "new" in told.watcher.pop_plan().deep
 
 
 def test_names_that_are_no_text(root):
@@ -288,7 +288,7 @@ def test_a_time_that_no_database_holds(root):
     write(root, "a")
     os.utime(root / "a", (2**33, 2**33))
     with Told(root) as told:
-        assert told.later(AT_REST_S) == []
+        assert told.later(SWEEP_EVERY_S) == []
         os.utime(root / "a", (-(2**31), -(2**31)))
         assert told.after("a") == [("modified", "a")]
         told.watcher.acknowledge()
@@ -446,7 +446,7 @@ def test_a_tree_that_is_too_deep_is_told_of_and_does_no_harm(root):
     write(root, "a")
     with Told(root) as told:
         assert "deeper" in told.watcher.notes[0]
-        assert told.watcher.take_plan() is not None
+        assert told.watcher.pop_plan() is not None
         write(root, "a", "xy")
         assert told.after("a", "d") == [("modified", "a")]
         assert len(told.watcher.notes) == 1
@@ -457,7 +457,7 @@ def test_a_root_that_is_gone_does_not_delete_its_files(root):
     with Told(root) as told:
         root.rename(root.parent / "moved")
         assert told.after("src/a", "src") == []
-        assert told.later(AT_REST_S) == []
+        assert told.later(SWEEP_EVERY_S) == []
         assert told.later() == []
         assert "cannot be read" in told.watcher.notes[0]
 
@@ -555,7 +555,7 @@ def test_the_plan_of_a_folder_that_may_not_be_read(root):
     with Told(root) as told:
         top = told.watcher._known.top
         top.folders["src"].folders["closed"].closed = True
-        found = plan(top, ())
+        found = make_plan(top, ())
         assert "src" in found.flat
         assert not found.names("src/closed")
 

@@ -4,7 +4,7 @@ import queue
 import time
 from contextlib import suppress
 
-from bylaw.hosts.bus.watcher.wake import Wake
+from bylaw.hosts.bus.watcher.folder_watch import FolderWatch
 from bylaw.hosts.bus.watcher.watcher import FileWatcher
 
 EXCLUDED = ("runtime/bus", "runtime/locks", ".bylaw/state", ".git")
@@ -46,7 +46,7 @@ class Woken:
     def __init__(self, root):
         self.watcher = FileWatcher(str(root), EXCLUDED, str(root / STORE))
         self.news = queue.SimpleQueue()
-        self.wake = Wake(str(root), self.news.put)
+        self.wake = FolderWatch(str(root), self.news.put)
         self.notes = []
         self.changes = []
 
@@ -70,7 +70,7 @@ class Woken:
         return True
 
     def step(self, deadline):
-        if plan := self.watcher.take_plan():
+        if plan := self.watcher.pop_plan():
             self.wake.watch(plan)
         until = min(deadline, self.watcher.next_due())
         with suppress(queue.Empty):

@@ -22,8 +22,8 @@ import msgspec
 from open_chats import FunctionModel, blocks_of, calling, chat, rebuilt
 
 from bylaw.hosts.chat import chat_file
-from bylaw.hosts.chat.messages import Reply
-from bylaw.hosts.chat.request import orphans, unanswered
+from bylaw.hosts.chat.blocks import Reply
+from bylaw.hosts.chat.request import orphan_responses, unanswered_calls
 from bylaw.hosts.chat.tools.base import ToolError
 
 CHAT = """\
@@ -64,7 +64,7 @@ PLACES = {
     "rewrite": (lambda code: code.co_name in {"rewrite", "_replaced"}, 60),
     "journal": (lambda code: "runtime/journal/" in code.co_filename, 50_000),
 }
-FILE = ("hosts/chat/chat_file.py", "hosts/chat/crash_note.py")
+FILE = ("hosts/chat/chat_file.py", "hosts/chat/chat_file.py")
 OURS = re.compile("bylaw/(hosts|runtime)/")
 
 
@@ -137,8 +137,8 @@ def text():
 def check_file():
     """What every opening has seen to."""
     blocks = blocks_of(text())
-    assert not unanswered(blocks), "a call is not answered"
-    assert not orphans(blocks), "a response answers nothing"
+    assert not unanswered_calls(blocks), "a call is not answered"
+    assert not orphan_responses(blocks), "a response answers nothing"
 
 
 def model(seed, kind, chance):

@@ -6,20 +6,19 @@ import traceback
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.hosts.chat import stage
-from bylaw.hosts.chat.blocks import read_blocks
-from bylaw.hosts.chat.messages import Call, Reply, ToolSpec
+from bylaw.hosts.chat import setup
+from bylaw.hosts.chat.blocks import ModelCall, Reply, ToolSpec, read_blocks
 from bylaw.hosts.chat.request import messages_of
-from bylaw.model.codes.journal import JOURNAL_FULL
+from bylaw.languages.chatmd.parser import parse
+from bylaw.model.codes.runtime import JOURNAL_FULL
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.source import SourceFile
 from bylaw.model.values import as_text
-from bylaw.runtime.journal.errors import JournalError
-from bylaw.runtime.journal.reader import JournalReader
-from bylaw.runtime.journal.reading import STORED, stored
-from bylaw.runtime.journal.store import Journal
-from bylaw.runtime.recording import Recorder
+from bylaw.runtime.recorder import Recorder
+from bylaw.store.journal.errors import JournalError
+from bylaw.store.journal.journal import Journal
+from bylaw.store.journal.records import STORED_QUERY, record_from_row
+from bylaw.store.journal.search import JournalReader
 
 NAME = "test:model"
 
@@ -59,7 +58,9 @@ def saying(*turns):
 def calling(*calls, text=""):
     """A turn that calls tools: `(id, name)` or `(id, name, arguments)`."""
     made = [(*call, {})[:3] for call in calls]
-    return Reply(text=text, calls=tuple(Call(i, name, as_text(args)) for i, name, args in made))
+    return Reply(
+        text=text, calls=tuple(ModelCall(i, name, as_text(args)) for i, name, args in made)
+    )
 
 
 class FunctionTool:
@@ -77,19 +78,19 @@ class Heard:
 
     def __init__(self):
         self.notes = []
-        self.logged = []
+        self.log_lines = []
         self.blocks = []
-        self.said = []
+        self.statements = []
         self._held = None
 
     def text(self, piece):
-        (self.said if self._held is None else self._held).append(piece)
+        (self.statements if self._held is None else self._held).append(piece)
 
     def hold(self):
         self._held = []
 
     def release(self):
-        self.said += self._held or []
+        self.statements += self._held or []
         self._held = None
 
     def drop(self):
@@ -99,7 +100,7 @@ class Heard:
         self.notes.append(text)
 
     def log(self, level, rule, text):
-        self.logged.append((level.value, rule, text))
+        self.log_lines.append((level.value, rule, text))
 
     def block(self, block):
         self.blocks.append(block)
@@ -108,13 +109,13 @@ class Heard:
 @contextmanager
 def chat(path, model, tools=None, listener=None, **wanted):
     """The driver of a file, open; `tools` by name are functions in place of declared ones."""
-    wanted = stage.Wanted(model=NAME, **wanted)
+    wanted = setup.ChatOptions(model=NAME, **wanted)
     made = [FunctionTool(*named) for named in (tools or {}).items()]
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(stage, "model_named", return_value=model))
+        stack.enter_context(mock.patch.object(setup, "model_named", return_value=model))
         if tools is not None:
-            stack.enter_context(mock.patch.object(stage.ToolMaker, "tools_of", return_value=made))
-        yield stack.enter_context(stage.open_chat(str(path), wanted, listener or Heard()))
+            stack.enter_context(mock.patch.object(setup.ToolMaker, "tools_of", return_value=made))
+        yield stack.enter_context(setup.open_chat(str(path), wanted, listener or Heard()))
 
 
 def run(path, model, prompts=(), **options):
@@ -171,7 +172,10 @@ def unrecorded(*kinds):
 def events(path, *kinds):
     """What the journal beside a file holds, of these kinds."""
     with JournalReader(f"{path.parent}/.bylaw/state/journal.db") as reader:
-        found = [stored(row).record.event for row in reader.each(f"{STORED} ORDER BY r.seq")]
+        found = [
+            record_from_row(row).record.event
+            for row in reader.each(f"{STORED_QUERY} ORDER BY r.seq")
+        ]
     return [event for event in found if not kinds or event.kind in kinds]
 
 

@@ -14,20 +14,19 @@ from unittest import mock
 import pytest
 from open_chats import blocks_of, calling, events, run, saying, session_of
 
-from bylaw.dialects.base import FixedReason
 from bylaw.engine.index import RuleSet
-from bylaw.hosts.chat import stage
-from bylaw.hosts.chat.calling import MAX_AT_ONCE
-from bylaw.hosts.chat.channel import Channel
+from bylaw.hosts.chat import setup
+from bylaw.hosts.chat.chat_host import AgentChannel
 from bylaw.hosts.chat.resume import INTERRUPTED
+from bylaw.hosts.chat.tool_calls import MAX_AT_ONCE
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
-from bylaw.model.codes.journal import JOURNAL_UNUSABLE
+from bylaw.languages.base import FixedReason
+from bylaw.model.codes.runtime import JOURNAL_UNUSABLE
 from bylaw.model.procedure import Book, Flow, Group, GuardFault, Procedure, SortKey, StepFault
-from bylaw.model.rule import Filter, Judgement, Origin, Rule, Trigger
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, Kind, Role
-from bylaw.runtime.answer import not_recorded
-from bylaw.runtime.journal.errors import JournalError
+from bylaw.model.rule import Filter, Origin, Rule, RuleVerdict, Trigger
+from bylaw.model.vocabulary import CallStatus, Kind, Role, Verdict
+from bylaw.runtime.answer import unrecorded_answer
+from bylaw.store.journal.errors import JournalError
 from model_server import model_server, openai_stream
 
 BYLAW = Path(sys.executable).with_name("bylaw")
@@ -204,7 +203,7 @@ ASKS = Rule(
     origin=Origin("rules", 1, 1, ""),
     on=Trigger(kinds=(Kind.TOOL_BEFORE,)),
     filter=Filter(tools=("t",)),
-    judgement=Judgement(Verdict.ASK, FixedReason("may it?")),
+    judgement=RuleVerdict(Verdict.ASK, FixedReason("may it?")),
 )
 
 
@@ -226,7 +225,7 @@ def test_a_call_that_a_person_would_have_to_allow_is_no_call(path):
         digest="",
         groups=(Group("asking", 100, procedure, (ASKS,)),),
     )
-    both = mock.patch.object(stage, "RuleSet", lambda books: RuleSet([*books, asking]))
+    both = mock.patch.object(setup, "RuleSet", lambda books: RuleSet([*books, asking]))
     tools = dict.fromkeys("tX", lambda _: pytest.fail("called"))
     with both:
         run(path, saying(calling(("a", "t")), calling(("b", "X"))), tools=tools)
@@ -308,12 +307,12 @@ class TestTrouble:
         def submit(channel, event):
             if event.kind is Kind.TOOL_BEFORE and event.call == "b":
                 late.set()
-                return not_recorded(event, JournalError(JOURNAL_UNUSABLE, "the disk is full"))
+                return unrecorded_answer(event, JournalError(JOURNAL_UNUSABLE, "the disk is full"))
             return whole(channel, event)
 
-        whole = Channel.submit
+        whole = AgentChannel.submit
         tools = {"t": lambda _: late.wait(30) and "a"}
-        with mock.patch.object(Channel, "submit", submit):
+        with mock.patch.object(AgentChannel, "submit", submit):
             run(path, saying(calling(("a", "t"), ("b", "t"))), tools=tools)
 
         assert results(path) == [("a", "a"), ("b", "Error: not recorded: the disk is full")]

@@ -14,16 +14,16 @@ from killed_chats import CHAT, KINDS, PLACES, TURN
 from msgspec.json import encode
 from open_chats import blocks_of, rebuilt
 
-from bylaw.dialects.chatmd.syntax.nodes import Element
-from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.hosts.chat.blocks import BlockKind, read_blocks
-from bylaw.hosts.chat.request import orphans, unanswered
-from bylaw.hosts.chat.resume import INTERRUPTED, NOT_BEGUN
+from bylaw.hosts.chat.request import orphan_responses, unanswered_calls
+from bylaw.hosts.chat.resume import INTERRUPTED, NOT_STARTED
+from bylaw.languages.chatmd.parser import parse
+from bylaw.languages.chatmd.scanner import Element
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import Role
-from bylaw.runtime.journal.reader import JournalReader
-from bylaw.runtime.journal.store import Journal
-from bylaw.tools.verify.whole import verify
+from bylaw.report.verify import verify
+from bylaw.store.journal.journal import Journal
+from bylaw.store.journal.search import JournalReader
 
 HERE = Path(__file__).parent
 CHATS, TURNS = 24, 42
@@ -132,8 +132,8 @@ def test_every_request_since_the_last_compaction_can_be_rebuilt_from_the_file(cr
 
 def test_the_file_is_whole(crashed):
     for one in crashed:
-        assert unanswered(one.blocks) == []
-        assert orphans(one.all) == []
+        assert unanswered_calls(one.blocks) == []
+        assert orphan_responses(one.all) == []
         calls = [block.call for block in one.all if block.kind is BlockKind.CALL]
         assert len(calls) == len(set(calls))
         assert one.text.startswith(CHAT.partition("<user>")[0])
@@ -172,7 +172,7 @@ def check_call(call, answer, done):
     wanted = json.loads(call.text)["id"]
     if INTERRUPTED in answer.text:
         assert answer.failed
-    elif NOT_BEGUN in answer.text:
+    elif NOT_STARTED in answer.text:
         assert answer.failed
         assert wanted not in done
     elif answer.text.startswith((f"result of {wanted} ", f"error of {wanted}")):

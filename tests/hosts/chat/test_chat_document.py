@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from bylaw.model.source import SourceFile
-from bylaw.tools.suites.reader import read_page
+from bylaw.report.suites.reader import read_page
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "tests" / "data" / "seeds" / "000_2a4e22493fe0b8d1.txt"

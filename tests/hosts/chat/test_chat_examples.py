@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bylaw.cli import main
-from bylaw.runtime.loading import load_paths
+from bylaw.runtime.loader import load_paths
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "chatmd"
 CHATS = sorted(EXAMPLES.glob("*.chatmd"))

@@ -8,7 +8,7 @@ import pytest
 from bylaw.hosts.chat import chat_file
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.runtime.state_folder import StateFolder
+from bylaw.store.state_folder import StateFolder
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_rewriting_is_one_step_and_keeps_the_mode(path):
 
 def test_the_turn_is_remembered(path):
     with opened(path) as file:
-        file.turn_begins(3)
+        file.note_turn(3)
         file.append("<assistant>a</assistant>\n")
     with opened(path) as file:
         assert file.replies == 3
@@ -139,7 +139,7 @@ def test_the_turn_is_remembered(path):
 
 def test_what_was_not_told_is_not_known(path):
     with opened(path) as file:
-        file.telling(0, 7)
+        file.note_submission(0, 7)
         file.append("<developer>x</developer>\n")
     with opened(path) as file:
         assert (file.known, file.begun) == (0, 7)

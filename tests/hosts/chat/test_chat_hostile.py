@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_chats import blocks_of, calling, chat, events, rebuilt, run, saying
 
-from bylaw.cli.chat_screen import JsonLines, Screen
-from bylaw.hosts.chat.blocks import BlockKind
-from bylaw.hosts.chat.messages import Call, Reply
+from bylaw.cli.chat import ChatScreen, JsonLines
+from bylaw.hosts.chat.blocks import BlockKind, ModelCall, Reply
 from bylaw.hosts.chat.tools.base import MAX_RESULT_CHARS
 from bylaw.model.errors import BylawError
 from bylaw.model.values import as_text
@@ -90,9 +89,9 @@ def assert_holds(path, heard, model):
 class TestPayloads:
     @pytest.mark.parametrize("harm", HARM)
     def test_in_every_place(self, path, harm):
-        call = Call(harm[:100], harm[:100], json.dumps({"x": harm}))
+        call = ModelCall(harm[:100], harm[:100], json.dumps({"x": harm}))
         turns = [
-            Reply(text=harm, calls=(call, Call("b", "t", as_text({"x": written(harm)})))),
+            Reply(text=harm, calls=(call, ModelCall("b", "t", as_text({"x": written(harm)})))),
             "done",
         ]
         model = saying(*turns)
@@ -116,7 +115,7 @@ class TestPayloads:
     def test_any_text(self, path, text, result, args):
         path.write_text("<user>hi</user>\n")
         arguments = as_text({written(key): written(value) for key, value in args.items()})
-        turn = Reply(text=text, calls=(Call("a", "t", arguments),))
+        turn = Reply(text=text, calls=(ModelCall("a", "t", arguments),))
         model, seen = saying(turn, "done"), []
         with chat(path, model, {"t": lambda args: seen.append(args) or result}) as driver:
             driver.turn() if driver.owes_turn else driver.prompt("go")
@@ -169,7 +168,8 @@ class TestPayloads:
         chance = random.Random(4)
         for _ in range(3):
             turns = [
-                Reply(text=chance.choice(HARM), calls=(Call("same", "t", "{}"),)) for _ in range(5)
+                Reply(text=chance.choice(HARM), calls=(ModelCall("same", "t", "{}"),))
+                for _ in range(5)
             ]
             model = saying(*turns, "done")
             run(path, model, ["go"], tools={"t": lambda _: chance.choice(HARM)})
@@ -223,15 +223,15 @@ class TestIds:
 
 
 class TestScreen:
-    @pytest.mark.parametrize("screen", [Screen, JsonLines])
+    @pytest.mark.parametrize("screen", [ChatScreen, JsonLines])
     @pytest.mark.parametrize("harm", HARM)
     def test_no_text_controls_the_terminal(self, path, capsys, screen, harm):
         path.write_text(
             '<rules><on id="r" event="post_tool_response"><insert role="developer">told</insert>'
             "</on></rules><user>hi</user>\n"
         )
-        call = Call(harm[:50], harm[:50], json.dumps({"x": harm}))
-        model = saying(Reply(text=harm, calls=(call, Call("b", "t", "{}"))), "done")
+        call = ModelCall(harm[:50], harm[:50], json.dumps({"x": harm}))
+        model = saying(Reply(text=harm, calls=(call, ModelCall("b", "t", "{}"))), "done")
         with chat(path, model, {"t": lambda _: harm}, screen()) as driver:
             driver.run(lambda: None)
             driver.transcript.listener.note(harm)

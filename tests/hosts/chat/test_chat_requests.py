@@ -4,13 +4,11 @@ import json
 
 import pytest
 
-from bylaw.cli.chat_screen import JsonLines
-from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.hosts.chat import stage
-from bylaw.hosts.chat.blocks import read_blocks
-from bylaw.hosts.chat.inline import InlineReader
-from bylaw.hosts.chat.messages import Call, Reply
+from bylaw.cli.chat import JsonLines
+from bylaw.hosts.chat import setup
+from bylaw.hosts.chat.blocks import InlineReader, ModelCall, Reply, read_blocks
 from bylaw.hosts.chat.request import messages_of
+from bylaw.languages.chatmd.parser import parse
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import Role
 
@@ -58,7 +56,7 @@ RESULTS = [
 
 
 def calls(*made):
-    return tuple(Call(f"c{place}", *one) for place, one in enumerate(made, 1))
+    return tuple(ModelCall(f"c{place}", *one) for place, one in enumerate(made, 1))
 
 
 TURNS = [
@@ -110,10 +108,10 @@ def root(tmp_path):
 
 def talk(root, monkeypatch, model, said):
     """One run of the chat, in which a person says these things."""
-    monkeypatch.setattr(stage, "model_named", lambda *_, **__: model)
-    wanted = stage.Wanted(tools=f"script:{root / 'results.jsonl'}")
+    monkeypatch.setattr(setup, "create_model", lambda *_, **__: model)
+    wanted = setup.ChatOptions(tools=f"script:{root / 'results.jsonl'}")
     said = list(said)
-    with stage.open_chat(str(root / "main.chatmd"), wanted, JsonLines()) as driver:
+    with setup.open_chat(str(root / "main.chatmd"), wanted, JsonLines()) as driver:
         driver.run(lambda: said.pop(0) if said else None)
 
 

@@ -23,12 +23,12 @@ from open_chats import (
     unrecorded,
 )
 
-from bylaw.engine.plan import Due
+from bylaw.engine.plan import DueStep
 from bylaw.hosts.chat import chat_file, resume
 from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.driver import Driver
 from bylaw.hosts.chat.models.base import ModelError
-from bylaw.hosts.chat.resume import INTERRUPTED, NO_RECORD, NOT_BEGUN
+from bylaw.hosts.chat.resume import INTERRUPTED, NO_RECORD, NOT_STARTED
 from bylaw.model.decision import Plan
 from bylaw.model.effects import Log
 from bylaw.model.errors import BylawError, LoadError
@@ -412,13 +412,13 @@ class TestOpenTurns:
 
     def test_a_call_that_did_not_begin_says_so(self, path):
         def work():
-            with mock.patch("bylaw.hosts.chat.calling.ToolBefore", die):
+            with mock.patch("bylaw.hosts.chat.tool_calls.ToolBefore", die):
                 run(path, saying(calling(("a", "t"))), tools={"t": lambda _: "ok"})
 
         killed(work)
         run(path, saying("one"), tools={"t": lambda _: "ok"})
 
-        assert texts(path, Role.TOOL) == [f"Error: {NOT_BEGUN}"]
+        assert texts(path, Role.TOOL) == [f"Error: {NOT_STARTED}"]
         assert events(path, Kind.TOOL_AFTER) == []
         assert session_of(path).count_calls("t") == 0
 
@@ -429,7 +429,7 @@ class TestOpenTurns:
         )
 
         def work():
-            with mock.patch("bylaw.hosts.chat.calling._ended", die):
+            with mock.patch("bylaw.hosts.chat.tool_calls._end_event", die):
                 run(path, saying(calling(("a", "t", {"x": 1}))), tools={"t": lambda _: "ok"})
 
         killed(work)
@@ -563,7 +563,7 @@ class TestOpenTurns:
     @pytest.mark.parametrize("kept", [True, False])
     def test_only_the_file_of_a_chat_is_told_that_a_chain_is_too_long(self, path, kept):
         event = Message(role=Role.USER, text="hi", agent="" if kept else "helper.txt")
-        due = Due(1, Plan(rule="r", uid="chatmd:c#r", steps=()), Log(text="x"))
+        due = DueStep(1, Plan(rule="r", uid="chatmd:c#r", steps=()), Log(text="x"))
         with chat(path, saying("one")) as driver:
             text = driver.channel._loop.runtime.scribe.too_deep(event, due)
 
@@ -678,7 +678,7 @@ class TestNoRoom:
         with unrecorded(Kind.TURN_END):
             heard = run(path, model)
 
-        assert "one" not in heard.said
+        assert "one" not in heard.statements
         assert heard.stopped == "the disk is full"
         assert "journal: not recorded: the disk is full" in heard.notes
         assert len(model.requests) == (not resumed)

@@ -3,10 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.hosts.chat.blocks import BlockKind, read_blocks
-from bylaw.hosts.chat.request import messages_of, orphans, replies_in, size_of, unanswered
+from bylaw.hosts.chat.request import (
+    count_replies,
+    messages_of,
+    orphan_responses,
+    size_of,
+    unanswered_calls,
+)
 from bylaw.hosts.chat.transcript import call, message, response
+from bylaw.languages.chatmd.parser import parse
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import Role
 
@@ -108,8 +114,8 @@ def test_old_transcripts_are_read():
 
 def test_calls_without_a_response_and_responses_without_a_call():
     blocks = blocks_of(call("a", "x", "{}").as_text + response("b", "y").as_text)
-    assert [block.call for block in unanswered(blocks)] == ["a"]
-    assert [block.call for block in orphans(blocks)] == ["b"]
+    assert [block.call for block in unanswered_calls(blocks)] == ["a"]
+    assert [block.call for block in orphan_responses(blocks)] == ["b"]
 
 
 def test_a_call_alone_counts_as_one_message_and_a_rules_call_as_none():
@@ -120,7 +126,7 @@ def test_a_call_alone_counts_as_one_message_and_a_rules_call_as_none():
         + response("r", "1", rule="r").as_text
     )
     assert size_of(blocks) == (3, 2 + 1)
-    assert replies_in(blocks) == 1
+    assert count_replies(blocks) == 1
 
 
 PARTS = st.sampled_from(["user", "developer", "assistant", "calls", "rule call"])

@@ -7,10 +7,10 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bylaw.runtime.loading import load_root
+from bylaw.runtime.loader import load_root
 from bylaw.runtime.root import read_configuration
-from bylaw.runtime.trust import request_of
-from bylaw.runtime.trust_record import keep_record
+from bylaw.runtime.trust import trust_request
+from bylaw.store.trust import save_record
 
 COMMAND = [sys.executable, "-I", "-m", "bylaw", "hook"]
 NO_SHELL = '<policy><tool name="shell"><quota per_session="0"/></tool></policy>\n'
@@ -76,7 +76,7 @@ class Repository:
         for name, value in {"HOME": str(self.home), "XDG_STATE_HOME": ""}.items():
             monkeypatch.setenv(name, value)
         root, configuration = str(self.root), read_configuration(str(self.root))
-        keep_record(root, request_of(load_root(root), configuration).granted(root, "today"))
+        save_record(root, trust_request(load_root(root), configuration).granted(root, "today"))
 
     def raw(self, *arguments, data=b"", command=COMMAND, timeout=60):
         """Call it with any bytes."""

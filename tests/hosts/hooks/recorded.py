@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.hosts.clients import load_adapter
 
 DATA = Path(__file__).parent.parent.parent / "data"
 FOLDERS = (DATA / "captures", DATA / "hooks" / "captures")
@@ -33,10 +33,10 @@ class Recorded:
     @property
     def adapter(self):
         """That of its client."""
-        return adapter_named(self.host)
+        return load_adapter(self.host)
 
     @property
-    def heard(self):
+    def process_notices(self):
         """What the adapter reads."""
         return self.adapter.read(self.event, self.payload)
 

@@ -7,15 +7,15 @@ from contextlib import closing
 import pytest
 from called_hooks import Repository
 
-from bylaw.hosts.bus.approvals.opinions import Approvals
-from bylaw.hosts.bus.ledger.ledger import Ledger
-from bylaw.runtime.approval_watch import (
+from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.statements import Approvals
+from bylaw.runtime.approvals import (
     FILE,
     MAX_DOUBTED,
+    ApprovalKey,
     ApprovalWatch,
-    Begun,
-    Mark,
-    approval_watch,
+    RunningCall,
+    read_approval_watch,
 )
 
 BUS = "runtime/bus"
@@ -162,7 +162,7 @@ def test_a_call_that_is_never_told_to_have_ended_ends_with_the_stop(repository, 
     repository.stop()
 
     assert granted(approvals) == []
-    assert not approval_watch(str(repository.root)).running
+    assert not read_approval_watch(str(repository.root)).running
 
 
 def gemini(repository, event, **fields):
@@ -186,7 +186,7 @@ def test_of_parallel_calls_without_ids_the_first_counts_and_the_last_ends(reposi
     gemini(repository, "AfterTool", tool_response={})
 
     assert granted(approvals) == []
-    assert not approval_watch(str(repository.root)).running
+    assert not read_approval_watch(str(repository.root)).running
     repository.write("SHARED_CONTEXT.md", f"{CONTEXT}{LINE.replace('12:05', '12:06')}")
     assert granted(approvals) == ["SHARED_CONTEXT.md:5"]
 
@@ -227,11 +227,11 @@ def test_what_cannot_be_told_lets_nothing_count(repository, approvals):
 
 
 def test_a_flood_does_not_push_out_what_is_doubted():
-    marks = [Mark(str(number), None) for number in range(MAX_DOUBTED + 1)]
-    watch = ApprovalWatch({"call": Begun(0)}, confirmed=["mine"]).after(["call"], marks)
+    marks = [ApprovalKey(str(number), None) for number in range(MAX_DOUBTED + 1)]
+    watch = ApprovalWatch({"call": RunningCall(0)}, confirmed=["mine"]).after(["call"], marks)
 
     assert not any(watch.counts(one) for one in marks)
-    assert watch.counts(Mark("mine", None))
+    assert watch.counts(ApprovalKey("mine", None))
 
 
 def test_nor_a_subagent_that_is_left_alone(repository, approvals, monkeypatch):

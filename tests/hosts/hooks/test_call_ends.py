@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from adapter_cases import heard
+from client_cases import heard
 
 from bylaw.model.vocabulary import CallStatus
 

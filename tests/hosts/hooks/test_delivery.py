@@ -2,24 +2,26 @@
 
 import pytest
 
-from bylaw.hosts.hooks.base import Heard, Told
-from bylaw.hosts.hooks.delivery import delivered
-from bylaw.hosts.hooks.hook_host import HookHost
-from bylaw.hosts.hooks.notes import MAX_WAITING, SessionNotes, WaitingText
-from bylaw.model.vocabulary import Moment
+from bylaw.hosts.clients.base import HookEvent, HookReply
+from bylaw.hosts.hooks.notes import MAX_QUEUED, QueuedText, SessionNotes
+from bylaw.hosts.hooks.session import HookHost
+from bylaw.hosts.hooks.session import deliver as deliver_reply
+from bylaw.model.vocabulary import HookPoint
 from bylaw.runtime.effects import ABILITIES
 
-GATES = (Moment.PROMPT, Moment.BEFORE_TOOL, Moment.STOP, Moment.SUBAGENT_STOP)
+GATES = (HookPoint.PROMPT, HookPoint.BEFORE_TOOL, HookPoint.STOP, HookPoint.SUBAGENT_STOP)
 clients = pytest.mark.parametrize("host", ABILITIES)
-moments = pytest.mark.parametrize("moment", [one for one in Moment if one is not Moment.OTHER])
+moments = pytest.mark.parametrize(
+    "moment", [one for one in HookPoint if one is not HookPoint.OTHER]
+)
 
 
 def deliver(host, moment, told, notes, for_model=(), for_person=(), agent=""):
     said = HookHost(host)
     said.for_model += for_model
     said.for_person += for_person
-    heard = Heard(name="x", moment=moment, agent=agent)
-    return delivered(heard, told, said, ABILITIES[host], notes)
+    heard = HookEvent(name="x", moment=moment, agent=agent)
+    return deliver_reply(heard, told, said, ABILITIES[host], notes)
 
 
 def texts_that_wait(notes):
@@ -31,7 +33,7 @@ def texts_that_wait(notes):
 def test_refusal_is_taken_or_told_later(host, moment):
     notes = SessionNotes()
 
-    told = deliver(host, moment, Told(refused=True, reason="no"), notes)
+    told = deliver(host, moment, HookReply(refused=True, reason="no"), notes)
 
     assert told.refused == (moment in ABILITIES[host].denies)
     if not told.refused:
@@ -41,10 +43,12 @@ def test_refusal_is_taken_or_told_later(host, moment):
 @clients
 @pytest.mark.parametrize("moment", GATES)
 def test_only_a_call_can_wait_for_a_person(host, moment):
-    told = deliver(host, moment, Told(asked=True, reason="may it?"), SessionNotes())
+    told = deliver(host, moment, HookReply(asked=True, reason="may it?"), SessionNotes())
 
-    assert told.asked == (moment is Moment.BEFORE_TOOL)
-    assert told.refused == (moment is not Moment.BEFORE_TOOL and moment in ABILITIES[host].denies)
+    assert told.asked == (moment is HookPoint.BEFORE_TOOL)
+    assert told.refused == (
+        moment is not HookPoint.BEFORE_TOOL and moment in ABILITIES[host].denies
+    )
 
 
 @clients
@@ -52,7 +56,7 @@ def test_only_a_call_can_wait_for_a_person(host, moment):
 def test_a_text_for_the_model_is_told_now_or_waits(host, moment):
     notes = SessionNotes()
 
-    told = deliver(host, moment, Told(), notes, for_model=["remember"])
+    told = deliver(host, moment, HookReply(), notes, for_model=["remember"])
 
     now = moment in ABILITIES[host].for_model
     assert told.for_model == (("remember",) if now else ())
@@ -61,10 +65,10 @@ def test_a_text_for_the_model_is_told_now_or_waits(host, moment):
 
 @clients
 def test_what_waits_is_told_once_at_the_next_moment_that_can(host):
-    notes = SessionNotes(waiting=[WaitingText("", "before")])
+    notes = SessionNotes(waiting=[QueuedText("", "before")])
 
-    first = deliver(host, Moment.AFTER_TOOL, Told(), notes, for_model=["now"])
-    second = deliver(host, Moment.AFTER_TOOL, Told(), notes)
+    first = deliver(host, HookPoint.AFTER_TOOL, HookReply(), notes, for_model=["now"])
+    second = deliver(host, HookPoint.AFTER_TOOL, HookReply(), notes)
 
     assert first.for_model == ("before", "now")
     assert second.for_model == ()
@@ -76,7 +80,7 @@ def test_what_waits_is_told_once_at_the_next_moment_that_can(host):
 def test_a_warning_is_for_the_person_or_else_for_the_model(host, moment):
     notes = SessionNotes()
 
-    told = deliver(host, moment, Told(), notes, for_person=["careful"])
+    told = deliver(host, moment, HookReply(), notes, for_person=["careful"])
 
     if moment in ABILITIES[host].for_person:
         assert told.for_person == ("careful",)
@@ -88,11 +92,13 @@ def test_a_warning_is_for_the_person_or_else_for_the_model(host, moment):
 
 
 @clients
-@pytest.mark.parametrize("moment", [Moment.STOP, Moment.SUBAGENT_STOP])
+@pytest.mark.parametrize("moment", [HookPoint.STOP, HookPoint.SUBAGENT_STOP])
 def test_what_blocks_a_stop_brings_the_other_texts_along(host, moment):
-    notes = SessionNotes(waiting=[WaitingText("", "from before")])
+    notes = SessionNotes(waiting=[QueuedText("", "from before")])
 
-    told = deliver(host, moment, Told(refused=True, reason="not yet"), notes, for_model=["and"])
+    told = deliver(
+        host, moment, HookReply(refused=True, reason="not yet"), notes, for_model=["and"]
+    )
 
     if told.refused:
         assert told.reason == "not yet\n\nfrom before\n\nand"
@@ -105,7 +111,9 @@ def test_what_blocks_a_stop_brings_the_other_texts_along(host, moment):
 def test_a_refused_call_keeps_other_texts_for_later(host):
     notes = SessionNotes()
 
-    told = deliver(host, Moment.BEFORE_TOOL, Told(refused=True, reason="no"), notes, ["a hint"])
+    told = deliver(
+        host, HookPoint.BEFORE_TOOL, HookReply(refused=True, reason="no"), notes, ["a hint"]
+    )
 
     assert (told.reason, told.for_model) == ("no", ())
     assert texts_that_wait(notes) == ["a hint"]
@@ -114,12 +122,12 @@ def test_a_refused_call_keeps_other_texts_for_later(host):
 @clients
 def test_what_waits_is_told_to_the_agent_that_it_is_for(host):
     notes = SessionNotes()
-    refused = Told(refused=True, reason="no")
+    refused = HookReply(refused=True, reason="no")
     for agent in ("", "a1"):
-        deliver(host, Moment.BEFORE_TOOL, refused, notes, [f"for {agent}"], agent=agent)
+        deliver(host, HookPoint.BEFORE_TOOL, refused, notes, [f"for {agent}"], agent=agent)
 
     found = [
-        deliver(host, Moment.AFTER_TOOL, Told(), notes, agent=one).for_model
+        deliver(host, HookPoint.AFTER_TOOL, HookReply(), notes, agent=one).for_model
         for one in ("a2", "a1", "")
     ]
 
@@ -130,23 +138,28 @@ def test_what_waits_is_told_to_the_agent_that_it_is_for(host):
 def test_what_waits_for_a_subagent_that_stops_for_good_is_told_to_the_main_agent(host):
     notes = SessionNotes()
     deliver(
-        host, Moment.BEFORE_TOOL, Told(refused=True, reason="no"), notes, ["a hint"], agent="a1"
+        host,
+        HookPoint.BEFORE_TOOL,
+        HookReply(refused=True, reason="no"),
+        notes,
+        ["a hint"],
+        agent="a1",
     )
 
-    deliver(host, Moment.SUBAGENT_STOP, Told(), notes, ["look again"], agent="a1")
+    deliver(host, HookPoint.SUBAGENT_STOP, HookReply(), notes, ["look again"], agent="a1")
 
-    told = deliver(host, Moment.AFTER_TOOL, Told(), notes)
+    told = deliver(host, HookPoint.AFTER_TOOL, HookReply(), notes)
     assert told.for_model == ("a hint", "look again")
     assert notes.waiting == []
 
 
 def test_of_too_many_texts_that_wait_the_newest_are_kept_and_the_person_is_told():
     notes = SessionNotes()
-    many = [f"{number}" for number in range(MAX_WAITING)]
-    deliver("claude", Moment.STOP, Told(), notes, many, agent="")
+    many = [f"{number}" for number in range(MAX_QUEUED)]
+    deliver("claude", HookPoint.STOP, HookReply(), notes, many, agent="")
 
     told = deliver(
-        "claude", Moment.PROMPT, Told(refused=True, reason="no"), notes, ["new"], agent="a1"
+        "claude", HookPoint.PROMPT, HookReply(refused=True, reason="no"), notes, ["new"], agent="a1"
     )
 
     assert told.for_person == ("dropped 1 message for the model: too many are queued",)
@@ -154,6 +167,8 @@ def test_of_too_many_texts_that_wait_the_newest_are_kept_and_the_person_is_told(
 
 
 def test_texts_of_rules_cannot_steer_a_terminal():
-    told = deliver("claude", Moment.PROMPT, Told(), SessionNotes(), for_person=["a\x1b[2Jb"])
+    told = deliver(
+        "claude", HookPoint.PROMPT, HookReply(), SessionNotes(), for_person=["a\x1b[2Jb"]
+    )
 
     assert "\x1b" not in told.for_person[0]

@@ -11,13 +11,13 @@ import pytest
 from called_hooks import NO_SHELL, Repository
 
 from bylaw.cli import main
-from bylaw.hosts.hooks.doctor.examining import examine
-from bylaw.hosts.hooks.doctor.finding import Level
-from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.install.installing import carry_out, to_install
-from bylaw.hosts.hooks.install.places import Scope
-from bylaw.hosts.hooks.unknown_fields import unknown_fields
-from bylaw.tools.trust import grant, look
+from bylaw.hosts.hooks.install.config_file import Scope
+from bylaw.hosts.hooks.install.forms import CLIENTS
+from bylaw.hosts.hooks.install.install import carry_out, plan_install
+from bylaw.hosts.hooks.payload import read_unknown
+from bylaw.report.doctor import examine
+from bylaw.report.doctor_clients import FindingLevel
+from bylaw.report.rules import grant, read_trust
 
 LINT = """\
 ---
@@ -41,7 +41,7 @@ class SetUp(Repository):
 
     def install(self, host, scope=Scope.PROJECT, python=sys.executable):
         """Put our hooks there as `bylaw install` does; where."""
-        change = to_install(CLIENTS[host], scope, str(self.root), python)
+        change = plan_install(CLIENTS[host], scope, str(self.root), python)
         carry_out(change)
         return self.root / change.file.path
 
@@ -63,13 +63,13 @@ class SetUp(Repository):
     def noted(self, *fields):
         """Wait for fields to be noted: that happens after the client has its answer."""
         until = time.monotonic() + 20
-        while not all(one in repr(unknown_fields(str(self.root))) for one in fields):
+        while not all(one in repr(read_unknown(str(self.root))) for one in fields):
             assert time.monotonic() < until, f"{fields} are not noted"
             time.sleep(0.05)
 
     def wrong(self, about):
         """The same, of what is wrong."""
-        return self.found(about, Level.WRONG)
+        return self.found(about, FindingLevel.WRONG)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_nothing_is_installed(set_up):
 
 def test_a_client_without_hooks(set_up):
     set_up.program("droid")
-    (told,) = set_up.found("droid", Level.NOTE)
+    (told,) = set_up.found("droid", FindingLevel.NOTE)
     assert "your rules do not apply to it" in told
     assert "`bylaw install droid`" in told
     assert set_up.examined.programs["droid"].version == "9.8.7"
@@ -107,9 +107,9 @@ def test_a_client_without_hooks(set_up):
 @pytest.mark.parametrize("host", CLIENTS)
 def test_hooks_that_are_whole(set_up, host):
     file = set_up.install(host)
-    (told,) = set_up.found(host, Level.FINE)
+    (told,) = set_up.found(host, FindingLevel.FINE)
     assert str(file.relative_to(set_up.root)) in told
-    (told,) = set_up.found(host, Level.NOTE)
+    (told,) = set_up.found(host, FindingLevel.NOTE)
     assert "not installed, or its program is not on the search path" in told
     assert set_up.examined.is_fine
 
@@ -133,8 +133,8 @@ def test_a_hook_of_a_person_beside_hooks_that_are_whole(set_up):
     (told,) = set_up.wrong("droid")
     assert "incomplete" in told
     set_up.install("droid")
-    assert set_up.found("droid", Level.FINE)
-    told = " ".join(set_up.found("droid", Level.NOTE))
+    assert set_up.found("droid", FindingLevel.FINE)
+    told = " ".join(set_up.found("droid", FindingLevel.NOTE))
     assert "decided twice because of .factory/settings.json" in told
     assert "consider removing `bylaw hook droid Stop` in line 1" in told
 
@@ -153,7 +153,7 @@ def test_what_a_repository_names_is_not_started(set_up):
     own = set_up.write("python", f"#!/bin/sh\ntouch '{trace}'\n")
     own.chmod(0o755)
     set_up.install("claude", python=str(own))
-    (told,) = set_up.found("claude", Level.NOTE)[:1]
+    (told,) = set_up.found("claude", FindingLevel.NOTE)[:1]
     assert f"start `{own}`, not this Bylaw" in told
     assert not trace.exists()
 
@@ -180,7 +180,7 @@ def test_hooks_for_claude_code_that_another_client_runs(set_up):
         set_up.install(host)
     assert any("decided twice" in told for told in set_up.wrong("copilot"))
     assert not any("decided twice" in told for told in set_up.wrong("cursor"))
-    assert any("may be decided twice" in told for told in set_up.found("cursor", Level.NOTE))
+    assert any("may be decided twice" in told for told in set_up.found("cursor", FindingLevel.NOTE))
 
 
 @pytest.mark.parametrize("is_here", [True, False])
@@ -265,7 +265,7 @@ def codex_settings(set_up, file, **changes):
 def codex(set_up, monkeypatch):
     """Codex with our hooks, run by an interpreter that is the same everywhere."""
     set_up.program("codex")
-    monkeypatch.setattr("bylaw.hosts.hooks.doctor.hooks_there._is_program", lambda _: True)
+    monkeypatch.setattr("bylaw.report.doctor_clients._is_program", lambda _: True)
     return set_up.install("codex", python=CODEX_PYTHON)
 
 
@@ -295,7 +295,7 @@ def test_a_hook_that_codex_does_not_run(set_up, codex, changes, told):
 
     assert told in found
     assert "type `/hooks`" in found
-    assert not set_up.found("codex", Level.FINE)
+    assert not set_up.found("codex", FindingLevel.FINE)
 
 
 def test_a_hook_that_codex_finds_in_another_place(set_up, codex):
@@ -312,7 +312,7 @@ def test_a_hook_that_codex_finds_in_another_place(set_up, codex):
 def test_trust_that_nobody_can_see(set_up):
     set_up.program("copilot")
     set_up.install("copilot")
-    (told,) = set_up.found("copilot", Level.NOTE)
+    (told,) = set_up.found("copilot", FindingLevel.NOTE)
     assert "Bylaw cannot check whether it trusts this folder" in told
     assert "choose to trust it permanently" in told
 
@@ -334,13 +334,13 @@ def test_settings_of_ours_that_do_not_load(set_up):
 def test_no_rules(set_up):
     set_up.write("bylaw.toml", "")
     (set_up.root / "guard.chatmd").unlink()
-    (told,) = set_up.found("rules", Level.NOTE)
+    (told,) = set_up.found("rules", FindingLevel.NOTE)
     assert "no rule file is active" in told
 
 
 def test_rules_that_would_start_something(set_up):
     set_up.write(".deepwork/policies/lint.md", LINT)
-    (told,) = set_up.found("rules", Level.NOTE)
+    (told,) = set_up.found("rules", FindingLevel.NOTE)
     assert "run no commands" in told
     assert "`bylaw trust`" in told
 
@@ -355,7 +355,7 @@ def test_a_journal_that_cannot_be_used(set_up):
 def test_a_journal_that_is_busy(set_up, monkeypatch):
     assert set_up.shell("ls").code == 2
     assert set_up.found("journal") == [".bylaw/state/journal.db can be written -> "]
-    monkeypatch.setattr("bylaw.runtime.sqlite_file.PATIENCE_S", 0.1)
+    monkeypatch.setattr("bylaw.store.state_folder.PATIENCE_S", 0.1)
     path = set_up.root / ".bylaw/state/journal.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -367,8 +367,8 @@ def test_gates_that_settings_leave_open(set_up):
     set_up.write("bylaw.toml", '[hooks]\non_failure = "open"\n')
     # Nobody trusts the setting.
     assert set_up.found("gates") == ["fail closed: if Bylaw fails, they deny -> "]
-    grant(look())
-    (told,) = set_up.found("gates", Level.NOTE)
+    grant(read_trust())
+    (told,) = set_up.found("gates", FindingLevel.NOTE)
     assert "they allow everything" in told
 
 
@@ -377,7 +377,7 @@ def test_fields_and_events_that_nobody_knows(set_up):
     set_up.call("PreToolUse", mood="good", **about)
     set_up.call("Siesta")
     set_up.noted("mood", "Siesta")
-    (told,) = set_up.found("payloads", Level.NOTE)
+    (told,) = set_up.found("payloads", FindingLevel.NOTE)
     assert "Claude Code sends fields or events that Bylaw does not know" in told
     assert "mood" in told
     assert "event Siesta" in told
@@ -394,7 +394,7 @@ def test_fields_of_events_that_are_not_judged_are_listed_too(set_up):
     ):
         set_up.raw(host, event, data=json.dumps({"cwd": str(set_up.root), "size": 1}).encode())
     set_up.noted("mood", "colour", "gemini", "copilot", "cursor")
-    told = "\n".join(set_up.found("payloads", Level.NOTE))
+    told = "\n".join(set_up.found("payloads", FindingLevel.NOTE))
 
     for name in ("event PreCompact", "mood", "colour"):
         assert name in told
@@ -414,9 +414,9 @@ def test_the_resident(set_up, monkeypatch):
     (told,) = set_up.found("resident")
     assert told.startswith("not running")
     monkeypatch.setenv("BYLAW_RESIDENT", "0")
-    (told,) = set_up.found("resident", Level.NOTE)
+    (told,) = set_up.found("resident", FindingLevel.NOTE)
     assert "BYLAW_RESIDENT=0" in told
     monkeypatch.delenv("BYLAW_RESIDENT")
     monkeypatch.setenv("XDG_STATE_HOME", os.fspath(set_up.root / "state"))
-    (told,) = set_up.found("resident", Level.NOTE)
+    (told,) = set_up.found("resident", FindingLevel.NOTE)
     assert "no safe state folder" in told

@@ -6,7 +6,7 @@ import pytest
 from called_hooks import COMMAND, Repository
 from recorded import recorded
 
-from bylaw.hosts.hooks.subagent_sessions import FILE, MAX_LINKS, link, main_session
+from bylaw.hosts.hooks.notes import LINKS_FILE, MAX_LINKS, link_session, main_session
 
 BYLAW = COMMAND[:-1]
 PAYLOADS = {one.name: one for one in recorded() if one.host == "droid"}
@@ -139,7 +139,7 @@ def test_one_that_names_no_other_session_is_its_own(repository, named):
 def test_of_very_many_the_newest_are_kept(tmp_path):
     root = str(tmp_path)
     for number in range(MAX_LINKS + 5):
-        link(root, f"sub{number}", "main")
+        link_session(root, f"sub{number}", "main")
 
     assert main_session(root, "sub4") == "sub4"
     assert main_session(root, "sub5") == "main"
@@ -148,11 +148,11 @@ def test_of_very_many_the_newest_are_kept(tmp_path):
 
 def test_links_never_go_round(tmp_path):
     root = str(tmp_path)
-    link(root, "b", "a")
-    link(root, "a", "b")
+    link_session(root, "b", "a")
+    link_session(root, "a", "b")
     assert (main_session(root, "a"), main_session(root, "b")) == ("a", "a")
 
-    (tmp_path / ".bylaw/state" / FILE).write_text('{"a": "b", "b": "a"}')
+    (tmp_path / ".bylaw/state" / LINKS_FILE).write_text('{"a": "b", "b": "a"}')
     assert main_session(root, "a") in ("a", "b")
-    (tmp_path / ".bylaw/state" / FILE).write_text("no JSON")
+    (tmp_path / ".bylaw/state" / LINKS_FILE).write_text("no JSON")
     assert main_session(root, "a") == "a"

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from called_hooks import COMMAND, Repository
 
-from bylaw.hosts.hooks.named_files import path_below
+from bylaw.hosts.hooks.events import path_below
 
 RULE = """<rules>
 <on id="licence" event="pre_tool_call" tool="file.write" if="arg('paths.0') == 'LICENSE'">

@@ -77,7 +77,9 @@ def said(repository):
 
 
 def test_the_client_puts_new_words_behind_the_old_ones():
-    told = [PAYLOADS[f"gemini-cli/AfterAgent.{name}"].heard for name in ("second", "third")]
+    told = [
+        PAYLOADS[f"gemini-cli/AfterAgent.{name}"].process_notices for name in ("second", "third")
+    ]
 
     assert told[1].text == f"{told[0].text}\nThird end."
     assert all(one.grows for one in told)

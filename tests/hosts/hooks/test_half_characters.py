@@ -10,11 +10,11 @@ import pytest
 from called_hooks import NO_SHELL, Repository
 from recorded import recorded
 
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.base import PayloadError
-from bylaw.hosts.hooks.handling import heard_from
-from bylaw.hosts.hooks.transcripts import last_text
-from bylaw.model.vocabulary import Moment
+from bylaw.hosts.clients import load_adapter
+from bylaw.hosts.clients.base import PayloadError
+from bylaw.hosts.clients.transcripts import last_text
+from bylaw.hosts.hooks.payload import read_event
+from bylaw.model.vocabulary import HookPoint
 
 MARK = "@half@"
 RECORDED = {f"{one.name}@{one.event}": one for one in recorded()}
@@ -40,7 +40,7 @@ def marked(value):
 
 def outcome(one, data):
     try:
-        return heard_from(one.adapter, one.event, data)
+        return read_event(one.adapter, one.event, data)
     except PayloadError as refused:
         return str(refused)
 
@@ -56,7 +56,7 @@ def test_anywhere_in_any_payload(one, half):
         mended = outcome(one, written(spoilt, "\\ufffd" * (len(half) // 6)))
 
         before = one.adapter.read(one.event, payload)
-        concerns_call = before.moment is Moment.BEFORE_TOOL and _call(mended) != before.call
+        concerns_call = before.moment is HookPoint.BEFORE_TOOL and _call(mended) != before.call
         if concerns_call and not isinstance(mended, str):
             assert "contains half of a character" in read
         else:
@@ -78,19 +78,19 @@ def test_in_json_that_stands_in_a_text(host, before, after, names):
     tool, arguments = names
     payload = {tool: "bash", arguments: f'{{"command": "ls {MARK}"}}'}
     data = written(payload, "\\\\ud83d")
-    adapter = adapter_named(host)
+    adapter = load_adapter(host)
 
     with pytest.raises(PayloadError, match="half of a character"):
-        heard_from(adapter, before, data)
-    assert heard_from(adapter, after, data).call.args["command"] == "ls \ufffd"
+        read_event(adapter, before, data)
+    assert read_event(adapter, after, data).call.args["command"] == "ls \ufffd"
 
 
 def test_a_pair_of_halves_is_one_character_and_a_backslash_makes_none():
-    adapter = adapter_named("claude")
+    adapter = load_adapter("claude")
     payload = {"tool_name": "Bash", "tool_input": {"command": MARK}}
 
     for half, read in (("\\ud83d\\udc4d", "\U0001f44d"), ("\\\\ud83d", "\\ud83d")):
-        heard = heard_from(adapter, "PreToolUse", written(payload, half))
+        heard = read_event(adapter, "PreToolUse", written(payload, half))
         assert heard.call.args["command"] == read
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from called_hooks import COMMAND, NO_SHELL, Repository
 
-from bylaw.hosts.hooks.closing import CLOSED_WORDS
+from bylaw.hosts.clients.fail_closed import DENIALS
 
 IMPATIENT = """
 import sys
-import bylaw.hosts.hooks.closing as closing
+import bylaw.hosts.clients.fail_closed as closing
 closing.PATIENCE_S = 1.0
 closing.STOP_PATIENCE_S = 3.0
-from bylaw.hosts.hooks.front import main
+from bylaw.hosts.hooks.entrypoint import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -251,10 +251,10 @@ def test_a_release_does_not_open_what_rules_forbid(tmp_path):
     assert repository.shell("ls").own["permissionDecision"] == "deny"
 
 
-@pytest.mark.parametrize("host", sorted(CLOSED_WORDS))
+@pytest.mark.parametrize("host", sorted(DENIALS))
 def test_every_gate_of_every_client_is_closed_in_its_own_words(tmp_path, host):
     repository = Repository(tmp_path / "root", tmp_path / "home")
-    for event in CLOSED_WORDS[host]:
+    for event in DENIALS[host]:
         called = repository.raw(host, event, data=b"nope")
 
         assert "bylaw failed" in called.stderr
@@ -266,11 +266,11 @@ GONE = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
 
 
 @pytest.mark.parametrize("resident", ["0", "1"])
-@pytest.mark.parametrize("host", sorted(CLOSED_WORDS))
+@pytest.mark.parametrize("host", sorted(DENIALS))
 def test_a_folder_that_is_gone_opens_no_gate(tmp_path, host, resident):
     """Where nobody can tell where we are, what cannot be judged stays closed all the same."""
     repository = Repository(tmp_path / "root", tmp_path / "home", {"BYLAW_RESIDENT": resident})
-    event = next(iter(CLOSED_WORDS[host]))
+    event = next(iter(DENIALS[host]))
 
     called = repository.raw(
         *("-c", GONE, "sh", *COMMAND, host, event), data=b"nope", command=["sh"]
@@ -299,11 +299,11 @@ def test_what_fails_while_a_failure_is_told_opens_nothing(repository):
     """Whether a person has opened gates cannot be found out: then nobody has."""
     script = """
 import sys
-import bylaw.hosts.hooks.open_gates as open_gates
+import bylaw.hosts.hooks.failure_state as open_gates
 def broken():
     raise RuntimeError("broken, too")
-open_gates.released_until = broken
-from bylaw.hosts.hooks.front import main
+open_gates.release_end = broken
+from bylaw.hosts.hooks.entrypoint import main
 sys.exit(main(sys.argv[1:]))
 """
     command = [sys.executable, "-I", "-c", script]

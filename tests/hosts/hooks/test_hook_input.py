@@ -5,7 +5,7 @@ import json
 import pytest
 from called_hooks import Repository
 
-from bylaw.hosts.hooks.closing import CLOSED_WORDS
+from bylaw.hosts.clients.fail_closed import DENIALS
 
 BAD = {
     "empty": b"",
@@ -96,7 +96,7 @@ def test_a_payload_that_names_no_gate_is_told_of(repository, event):
 
 @pytest.mark.parametrize(
     ("host", "event"),
-    [(host, event) for host in ("claude", "cursor") for event in CLOSED_WORDS[host]],
+    [(host, event) for host in ("claude", "cursor") for event in DENIALS[host]],
 )
 def test_a_gate_that_the_payload_names_is_closed_in_its_own_words(repository, host, event):
     """A client that goes by words alone would take no other answer for a refusal."""

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from called_hooks import COMMAND, Repository
 
-from bylaw.hosts.hooks.notes import changing_notes
-from bylaw.runtime.stop_gate import MAX_IN_A_ROW
+from bylaw.hosts.hooks.notes import update_notes
+from bylaw.runtime.answer import MAX_IN_A_ROW
 
 BYLAW = COMMAND[:-1]
 POLICY = """---
@@ -171,7 +171,7 @@ def test_a_subagents_stop_is_blocked_too_and_named(repository):
 
 def test_blocks_of_subagents_are_theirs(repository):
     """However many of them were blocked, the main agent is not let go for that."""
-    with changing_notes(str(repository.root), "claude:s") as notes:
+    with update_notes(str(repository.root), "claude:s") as notes:
         for agent in ("a1", ""):
             notes.newest(agent).in_a_row = MAX_IN_A_ROW - 1
     about = {**SUBAGENT, "stop_hook_active": True, "last_assistant_message": "Done."}

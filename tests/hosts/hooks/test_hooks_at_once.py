@@ -7,7 +7,7 @@ import time
 import pytest
 from called_hooks import COMMAND, Repository
 
-from bylaw.hosts.hooks.notes import SessionNotes, changing_notes
+from bylaw.hosts.hooks.notes import SessionNotes, update_notes
 
 SLOW = """---
 name: slow
@@ -75,8 +75,8 @@ def test_a_call_does_not_wait_for_a_stop_that_runs_commands(repository, monkeypa
 
 
 def test_a_text_that_waits_is_told_once(repository):
-    with changing_notes(str(repository.root), "claude:s") as notes:
-        notes.keep_for_later("", ["remember this"])
+    with update_notes(str(repository.root), "claude:s") as notes:
+        notes.queue_messages("", ["remember this"])
     about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {}}
 
     running = [begun(repository, "PostToolUse", tool_use_id=f"c{n}", **about) for n in range(6)]
@@ -85,8 +85,8 @@ def test_a_text_that_waits_is_told_once(repository):
 
 
 def test_a_text_that_waits_for_the_main_agent_is_not_told_to_a_subagent(repository):
-    with changing_notes(str(repository.root), "claude:s") as notes:
-        notes.keep_for_later("", ["remember this"])
+    with update_notes(str(repository.root), "claude:s") as notes:
+        notes.queue_messages("", ["remember this"])
     about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {}}
 
     assert repository.call("PostToolUse", agent_id="a1", **about).stdout == b""
@@ -103,7 +103,7 @@ def test_no_text_is_lost(repository):
     running = [begun(repository, "PreToolUse", tool_use_id=f"c{n}", **about) for n in range(6)]
     assert [ended(one)[0] for one in running] == [2] * 6
 
-    with changing_notes(str(repository.root), "claude:s") as notes:
+    with update_notes(str(repository.root), "claude:s") as notes:
         assert notes == SessionNotes(waiting=[("", "hint")] * 6)
 
 

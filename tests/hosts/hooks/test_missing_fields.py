@@ -5,16 +5,16 @@ import json
 import pytest
 from recorded import recorded
 
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.base import PayloadError
-from bylaw.hosts.hooks.handling import heard_from
-from bylaw.model.vocabulary import Moment
+from bylaw.hosts.clients import load_adapter
+from bylaw.hosts.clients.base import PayloadError
+from bylaw.hosts.hooks.payload import read_event
+from bylaw.model.vocabulary import HookPoint
 
 FOLDERS = ("cwd", "workspace_roots")  # those of the recording are not there
 RECORDED = {
     f"{one.name}@{one.event}": one
     for one in recorded()
-    if one.heard.moment in (Moment.BEFORE_TOOL, Moment.PROMPT)
+    if one.process_notices.moment in (HookPoint.BEFORE_TOOL, HookPoint.PROMPT)
 }
 each = pytest.mark.parametrize("one", RECORDED.values(), ids=RECORDED.keys())
 
@@ -34,7 +34,7 @@ NEEDED_ARGUMENTS = {
 
 def read(one, payload):
     kept = {key: value for key, value in payload.items() if key not in FOLDERS}
-    return heard_from(one.adapter, one.event, json.dumps(kept).encode())
+    return read_event(one.adapter, one.event, json.dumps(kept).encode())
 
 
 def without(payload, key):
@@ -43,13 +43,15 @@ def without(payload, key):
 
 @each
 def test_as_it_was_recorded_it_is_judged(one):
-    assert read(one, one.payload).moment is one.heard.moment
+    assert read(one, one.payload).moment is one.process_notices.moment
 
 
 @each
 def test_a_field_without_which_nobody_can_judge(one):
     for key in one.payload:
-        if key not in NEEDED or (key == "prompt" and one.heard.moment is not Moment.PROMPT):
+        if key not in NEEDED or (
+            key == "prompt" and one.process_notices.moment is not HookPoint.PROMPT
+        ):
             read(one, without(one.payload, key))
         elif not (key == "command" and "tool_name" in one.payload):  # how a server is started
             with pytest.raises(PayloadError, match="is missing"):
@@ -62,7 +64,9 @@ def test_an_argument_without_which_nobody_can_judge(one):
     given = one.payload.get(key)
     if not isinstance(given, dict):
         return
-    needed = set().union(*(NEEDED_ARGUMENTS.get(name, set()) for name in one.heard.call.also))
+    needed = set().union(
+        *(NEEDED_ARGUMENTS.get(name, set()) for name in one.process_notices.call.also)
+    )
     for name in given:
         spoilt = {**one.payload, key: without(given, name)}
         if name in needed:
@@ -87,7 +91,7 @@ def test_what_a_call_is_about(host, tool, args, said):
     payload = json.dumps({"tool_name": tool, "tool_input": args}).encode()
 
     with pytest.raises(PayloadError) as refused:
-        heard_from(adapter_named(host), event, payload)
+        read_event(load_adapter(host), event, payload)
 
     assert said in str(refused.value)
 
@@ -106,10 +110,10 @@ def test_what_clients_leave_out(host, tool, args):
     event = "preToolUse" if host == "cursor" else "PreToolUse"
     payload = json.dumps({"tool_name": tool, "tool_input": args}).encode()
 
-    assert heard_from(adapter_named(host), event, payload).call.tool == tool
+    assert read_event(load_adapter(host), event, payload).call.tool == tool
 
 
 def test_what_has_happened_is_judged_all_the_same():
     payload = json.dumps({"tool_name": "Bash"}).encode()
 
-    assert heard_from(adapter_named("claude"), "PostToolUse", payload).call.args == {}
+    assert read_event(load_adapter("claude"), "PostToolUse", payload).call.args == {}

@@ -5,12 +5,12 @@ from importlib.resources import files
 
 import pytest
 
-from bylaw.cli import doctor, uninstall
-from bylaw.hosts.hooks import closing, front
-from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.cli import doctor, install
+from bylaw.hosts.clients import fail_closed, load_adapter
+from bylaw.hosts.hooks import entrypoint
 from bylaw.runtime.effects import ABILITIES
 
-MOMENTS = adapter_named("opencode").moments
+MOMENTS = load_adapter("opencode").moments
 PLUGIN = (files("bylaw.hosts.hooks.install") / "opencode_plugin.js").read_text()
 
 
@@ -26,32 +26,32 @@ def test_it_waits_longer_than_the_front_end_does():
         "tool.execute.before": "PATIENCE_MS",
         "session.idle": "STOP_PATIENCE_MS",
     }.items():
-        left_s = constant(name) / 1000 - closing.patience_s(event)
+        left_s = constant(name) / 1000 - fail_closed.patience_s(event)
         assert 10 <= left_s <= 30
 
 
 def test_it_closes_the_same_gates():
     named = re.search(r"^const GATES = new Set\(\[(.+)\]\)$", PLUGIN, re.MULTILINE)[1]
 
-    assert set(re.findall(r'"([^"]+)"', named)) == set(closing.CLOSED_WORDS["opencode"])
+    assert set(re.findall(r'"([^"]+)"', named)) == set(fail_closed.DENIALS["opencode"])
 
 
 def test_it_obeys_only_what_the_adapter_says():
     """A refusal comes at gates alone: nothing else reads one."""
     denied = {name for name, moment in MOMENTS.items() if moment in ABILITIES["opencode"].denies}
 
-    assert denied == set(closing.CLOSED_WORDS["opencode"])
+    assert denied == set(fail_closed.DENIALS["opencode"])
     (read,) = re.findall(r".*decision.*", PLUGIN)
     assert 'if (answer.decision === "block" && GATES.has(event))' in read
 
 
 def test_both_name_the_same_first_step():
-    first = front.WAY_OUT.partition(";")[0]
+    first = entrypoint.WAY_OUT.partition(";")[0]
 
     assert constant("WAY_OUT").startswith(first)
 
 
-@pytest.mark.parametrize("way_out", [front.WAY_OUT, constant("WAY_OUT")])
+@pytest.mark.parametrize("way_out", [entrypoint.WAY_OUT, constant("WAY_OUT")])
 def test_every_way_out_is_a_command_that_can_be_called(way_out, monkeypatch):
     for does in ("_examine", "_release"):
         monkeypatch.setattr(doctor, does, lambda *_: 0)
@@ -59,8 +59,8 @@ def test_every_way_out_is_a_command_that_can_be_called(way_out, monkeypatch):
     assert commands
     for words in map(str.split, commands):
         if words[0] == "doctor":
-            assert doctor.command.main(words[1:], standalone_mode=False) == 0
+            assert doctor.doctor_command.main(words[1:], standalone_mode=False) == 0
         else:
             assert words == ["uninstall", "opencode"]
-            with uninstall.command.make_context(words[0], words[1:]):
+            with install.uninstall_command.make_context(words[0], words[1:]):
                 pass

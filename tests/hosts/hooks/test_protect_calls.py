@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.hooks.base import Call
-from bylaw.hosts.hooks.protect.calls import MAX_NAMED, protected_by
-from bylaw.runtime.protection import Protection
-from bylaw.runtime.settings.tables import ProtectSettings
+from bylaw.hosts.clients.base import Call
+from bylaw.hosts.hooks.protect.protect import MAX_NAMED, find_protected
+from bylaw.hosts.protected_paths import Protection
+from bylaw.runtime.settings import ProtectSettings
 
 WRITE = ("file.write",)
 MCP = ("mcp:files/write",)
@@ -31,7 +31,7 @@ def root(tmp_path_factory):
 def found(root, args, also=WRITE, folder=None):
     call = Call(tool="T", also=also, args=args)
     kept = Protection(str(root), ProtectSettings(paths=("kept",)), (f"{root}/rules/a.toml",))
-    return [one.path for one in protected_by(call, str(folder or root), kept)]
+    return [one.path for one in find_protected(call, str(folder or root), kept)]
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from shutil import copytree
 
 import pytest
 
-from bylaw.hosts.hooks.base import Call
-from bylaw.hosts.hooks.protect.calls import protected_by
-from bylaw.hosts.worktree.git.git import Git
-from bylaw.runtime.discovery import CONVENTION
-from bylaw.runtime.protection import Protection
-from bylaw.runtime.settings.tables import ProtectSettings
+from bylaw.hosts.clients.base import Call
+from bylaw.hosts.hooks.protect.protect import find_protected
+from bylaw.hosts.protected_paths import Protection
+from bylaw.runtime.rule_files import CONVENTION
+from bylaw.runtime.settings import ProtectSettings
+from bylaw.worktree.git import Git
 
 # What people do every day; none of it reaches into the folder of git.
 DAILY = """
@@ -162,7 +162,7 @@ def found(root, text):
     call = Call(tool="Bash", also=("shell",), args={"command": text})
     files = (f"{root}/rules/a.toml",) if (root / "rules").exists() else ()
     protection = Protection(str(root), ProtectSettings(), files, CONVENTION)
-    return [one.path for one in protected_by(call, str(root), protection)]
+    return [one.path for one in find_protected(call, str(root), protection)]
 
 
 def lines(table):
@@ -347,12 +347,12 @@ def test_a_mode_counts_where_a_hook_of_git_would_cease_to_run(root):
 
 TELLS = """
 import sys
-from bylaw.hosts.hooks.base import Call
-from bylaw.hosts.hooks.protect.calls import protected_by
-from bylaw.runtime.protection import Protection
-from bylaw.runtime.settings.tables import ProtectSettings
+from bylaw.hosts.clients.base import Call
+from bylaw.hosts.hooks.protect.protect import find_protected
+from bylaw.hosts.protected_paths import Protection
+from bylaw.runtime.settings import ProtectSettings
 call = Call(tool="Bash", also=("shell",), args={"command": sys.argv[2]})
-print(protected_by(call, sys.argv[1], Protection(sys.argv[1], ProtectSettings())))
+print(find_protected(call, sys.argv[1], Protection(sys.argv[1], ProtectSettings())))
 """
 
 

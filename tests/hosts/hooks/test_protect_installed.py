@@ -2,11 +2,11 @@
 
 import pytest
 
-from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.install.places import Scope, file_of
-from bylaw.runtime.paths import lies_in
-from bylaw.runtime.protection import Protection
-from bylaw.runtime.settings.tables import ProtectSettings
+from bylaw.hosts.hooks.install.config_file import Scope, find_config_file
+from bylaw.hosts.hooks.install.forms import CLIENTS
+from bylaw.hosts.protected_paths import Protection
+from bylaw.runtime.settings import ProtectSettings
+from bylaw.store.paths import is_inside
 
 # Where clients look for hooks, too, though we install none there: in a project, in a home.
 READ_TOO = (
@@ -36,9 +36,9 @@ def root(tmp_path, monkeypatch):
 
 def is_protected(root, host, scope):
     """Against calls, and looked at after them."""
-    location = file_of(CLIENTS[host], scope, root).location
+    location = find_config_file(CLIENTS[host], scope, root).location
     protection = Protection(root, ProtectSettings())
-    watched = any(lies_in(location, one) for one in protection.watched())
+    watched = any(is_inside(location, one) for one in protection.watched_paths())
     return watched and protection.found(location) is not None
 
 

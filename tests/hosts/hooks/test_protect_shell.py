@@ -7,12 +7,12 @@ from zipfile import ZipFile
 
 import pytest
 
-from bylaw.hosts.hooks.base import Call
-from bylaw.hosts.hooks.protect.calls import protected_by
-from bylaw.hosts.hooks.protect.touched import MAX_PATCH
-from bylaw.runtime.discovery import CONVENTION
-from bylaw.runtime.protection import Protection
-from bylaw.runtime.settings.tables import ProtectSettings
+from bylaw.hosts.clients.base import Call
+from bylaw.hosts.hooks.protect.protect import find_protected
+from bylaw.hosts.hooks.protect.shell_changes import MAX_PATCH
+from bylaw.hosts.protected_paths import Protection
+from bylaw.runtime.rule_files import CONVENTION
+from bylaw.runtime.settings import ProtectSettings
 
 REFUSED = r"""
 echo x > bylaw.toml
@@ -1101,7 +1101,7 @@ def protection_of(root, *, enabled=True):
 
 def found(root, text, **fields):
     call = Call(tool="Bash", also=("shell",), args={"command": text, **fields})
-    return protected_by(call, str(root), protection_of(root))
+    return find_protected(call, str(root), protection_of(root))
 
 
 @pytest.mark.parametrize("text", texts(REFUSED))
@@ -1145,7 +1145,7 @@ def test_a_list_of_words_is_a_command(root):
 def test_a_call_may_begin_in_the_folder_of_the_hook(root, monkeypatch):
     monkeypatch.chdir(root)
     call = Call(tool="Bash", also=("shell",), args={"command": "cd rules && rm a.toml"})
-    (one,) = protected_by(call, ".", protection_of(root))
+    (one,) = find_protected(call, ".", protection_of(root))
     assert one.path == "rules/a.toml"
 
 
@@ -1289,7 +1289,7 @@ def test_variables_of_the_environment_count(root, monkeypatch):
 
 def test_off_is_off(root):
     call = Call(tool="Bash", also=("shell",), args={"command": "rm bylaw.toml"})
-    assert not protected_by(call, str(root), protection_of(root, enabled=False))
+    assert not find_protected(call, str(root), protection_of(root, enabled=False))
 
 
 def test_a_root_below_a_protected_name_is_none_itself(root):
@@ -1297,5 +1297,5 @@ def test_a_root_below_a_protected_name_is_none_itself(root):
     below.mkdir(parents=True)
     call = Call(tool="Write", also=("file.write",), args={"paths": ["a.py"]})
     settings = ProtectSettings()
-    assert not protected_by(call, str(below), Protection(str(below), settings))
+    assert not find_protected(call, str(below), Protection(str(below), settings))
     assert os.path.lexists(below)

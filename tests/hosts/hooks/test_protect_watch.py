@@ -9,13 +9,13 @@ import pytest
 from called_hooks import Repository
 
 from bylaw.cli import main
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.handling import heard_from, put_to_rules
+from bylaw.hosts.clients import load_adapter
+from bylaw.hosts.hooks.payload import decide_event, read_event
 from bylaw.hosts.hooks.protect import watch
+from bylaw.hosts.protected_paths import Protection
 from bylaw.model.errors import BylawError
-from bylaw.runtime import sqlite_file
-from bylaw.runtime.protection import Protection
-from bylaw.runtime.settings.tables import ProtectSettings
+from bylaw.runtime.settings import ProtectSettings
+from bylaw.store import state_folder
 
 POLICY = """---
 name: Tests beside sources
@@ -98,14 +98,14 @@ def test_what_is_changed_after_the_last_call_is_told_at_the_stop(repository):
 
 def fail(repository, monkeypatch, event, **fields):
     """An event that nothing can be recorded of, since another process writes."""
-    monkeypatch.setattr(sqlite_file, "PATIENCE_S", 0.1)
-    adapter = adapter_named("claude")
+    monkeypatch.setattr(state_folder, "SQLITE_PATIENCE_S", 0.1)
+    adapter = load_adapter("claude")
     about = {"tool_name": "Bash", "tool_input": {"command": SCRIPT}, "tool_use_id": "c1", **fields}
-    heard = heard_from(adapter, event, repository.payload(event, **about))
+    heard = read_event(adapter, event, repository.payload(event, **about))
     with closing(sqlite3.connect(repository.root / ".bylaw/state/journal.db")) as journal:
         journal.execute("BEGIN IMMEDIATE")
         with pytest.raises(BylawError, match="journal"):
-            put_to_rules(adapter, heard, str(repository.root), print)
+            decide_event(adapter, heard, str(repository.root), print)
 
 
 def test_what_could_not_be_recorded_is_told_the_next_time(repository, monkeypatch):
@@ -244,9 +244,9 @@ def test_there_is_an_end_to_what_is_looked_at_which_is_said_and_own_files_come_f
     said = []
 
     def look():
-        paths = Protection(str(root), settings).watched()
-        found = watch.look(str(root), "s", paths, said.append)
-        watch.note_as_seen(str(root), "s", found)
+        paths = Protection(str(root), settings).watched_paths()
+        found = watch.compare_files(str(root), "s", paths, said.append)
+        watch.mark_reported(str(root), "s", found)
         return found.changed
 
     assert look() == ()
@@ -261,7 +261,7 @@ def test_hooks_side_by_side_lose_no_change_and_bring_none_back(tmp_path):
     root, files = str(tmp_path), [str(tmp_path / name) for name in "ab"]
 
     def look():
-        return watch.look(root, "s", files, print)
+        return watch.compare_files(root, "s", files, print)
 
     def write(*texts):
         for file, text in zip(files, texts, strict=True):
@@ -274,10 +274,10 @@ def test_hooks_side_by_side_lose_no_change_and_bring_none_back(tmp_path):
     write("2", "1")
     late = look()
     assert (early.changed, late.changed) == ((files[0],), tuple(files))
-    watch.note_as_seen(root, "s", late)
-    watch.note_as_seen(root, "s", early)
+    watch.mark_reported(root, "s", late)
+    watch.mark_reported(root, "s", early)
     assert look().changed == ()
     (tmp_path / "a").unlink()
     assert look().changed == look().changed == (files[0],)
-    watch.note_as_seen(root, "s", look())
+    watch.mark_reported(root, "s", look())
     assert look().changed == ()

@@ -9,9 +9,9 @@ import json
 import pytest
 from recorded import DATA, recorded
 
-from bylaw.hosts.hooks.base import Told
-from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, CLOSED_WORDS, SILENCE, closed
-from bylaw.model.vocabulary import Moment
+from bylaw.hosts.clients.base import HookReply
+from bylaw.hosts.clients.fail_closed import DENIALS, EMPTY_ANSWERS, EXIT_ZERO_CLIENTS, denial
+from bylaw.model.vocabulary import HookPoint
 from bylaw.runtime.effects import ABILITIES
 
 RECORDED = {one.name + "@" + one.event: one for one in recorded()}
@@ -26,7 +26,7 @@ each = pytest.mark.parametrize("one", RECORDED.values(), ids=RECORDED.keys())
 
 def read(one):
     """What was read, as it stands in the file: what is empty is left out."""
-    heard, call = one.heard, one.heard.call
+    heard, call = one.process_notices, one.process_notices.call
     found = {"moment": heard.moment, "session": heard.session, "agent": heard.agent}
     found |= {"text": heard.text, "again": heard.again, "tokens": heard.tokens}
     if call is not None:
@@ -49,13 +49,13 @@ def test_payload_is_read(one):
 @each
 def test_no_field_is_unknown(one):
     """But for those of events that nobody judges."""
-    is_judged = one.heard.moment is not Moment.OTHER or one.heard.passed_over
-    assert not is_judged or one.heard.unknown == ()
+    is_judged = one.process_notices.moment is not HookPoint.OTHER or one.process_notices.passed_over
+    assert not is_judged or one.process_notices.unknown == ()
 
 
 @each
 def test_arguments_stay_as_they_were(one):
-    call = one.heard.call
+    call = one.process_notices.call
     if call is None:
         return
     given = [one.payload.get(key) for key in ("tool_input", "toolArgs", "args")]
@@ -67,50 +67,50 @@ def test_arguments_stay_as_they_were(one):
 def test_fields_that_nobody_knows_are_ignored(one):
     payload = {**one.payload, "brandNew": {"of": 1}, "later": "x"}
     heard = one.adapter.read(one.event, payload)
-    assert heard.unknown == tuple(sorted({*one.heard.unknown, "brandNew", "later"}))
+    assert heard.unknown == tuple(sorted({*one.process_notices.unknown, "brandNew", "later"}))
     assert (heard.moment, heard.text, heard.call) == (
-        one.heard.moment,
-        one.heard.text,
-        one.heard.call,
+        one.process_notices.moment,
+        one.process_notices.text,
+        one.process_notices.call,
     )
 
 
 @each
 def test_refusal_is_in_the_words_of_the_client(one):
-    if one.heard.moment not in ABILITIES[one.host].denies:
+    if one.process_notices.moment not in ABILITIES[one.host].denies:
         return
-    output = one.adapter.answer(one.heard, Told(refused=True, reason=REASON))
-    assert (output.stdout, output.stderr, output.exit_code) == closed(one.host, one.event, REASON)
-    assert one.event in CLOSED_WORDS[one.host]
-    assert output.exit_code == (0 if one.host in BY_WORDS_ALONE else 2)
+    output = one.adapter.answer(one.process_notices, HookReply(refused=True, reason=REASON))
+    assert (output.stdout, output.stderr, output.exit_code) == denial(one.host, one.event, REASON)
+    assert one.event in DENIALS[one.host]
+    assert output.exit_code == (0 if one.host in EXIT_ZERO_CLIENTS else 2)
     assert json.loads(output.stdout) == refused(one)
 
 
 @each
 def test_context_is_in_the_words_of_the_client(one):
-    output = one.adapter.answer(one.heard, Told(for_model=TEXTS))
+    output = one.adapter.answer(one.process_notices, HookReply(for_model=TEXTS))
     assert (output.stderr, output.exit_code) == ("", 0)
-    if one.heard.moment in ABILITIES[one.host].for_model:
+    if one.process_notices.moment in ABILITIES[one.host].for_model:
         assert json.loads(output.stdout) == in_context(one)
     else:
-        assert output.stdout == SILENCE.get(one.host, "")
+        assert output.stdout == EMPTY_ANSWERS.get(one.host, "")
 
 
 @each
 def test_nothing_to_say_is_silence(one):
-    output = one.adapter.answer(one.heard, Told())
-    assert (output.stdout, output.stderr) == (SILENCE.get(one.host, ""), "")
+    output = one.adapter.answer(one.process_notices, HookReply())
+    assert (output.stdout, output.stderr) == (EMPTY_ANSWERS.get(one.host, ""), "")
     assert output.exit_code == 0
 
 
 def refused(one):
     """By hand, what each client takes for a refusal."""
-    moment, host = one.heard.moment, one.host
+    moment, host = one.process_notices.moment, one.host
     if host == "cursor":
         return refused_in_cursor(one)
     if host == "gemini":
         return {"decision": "deny", "reason": REASON}
-    if moment is not Moment.BEFORE_TOOL or host == "opencode":
+    if moment is not HookPoint.BEFORE_TOOL or host == "opencode":
         return {"decision": "block", "reason": REASON}
     words = {"permissionDecision": "deny", "permissionDecisionReason": REASON}
     if host == "copilot":
@@ -119,9 +119,9 @@ def refused(one):
 
 
 def refused_in_cursor(one):
-    if one.heard.moment in (Moment.STOP, Moment.SUBAGENT_STOP):
+    if one.process_notices.moment in (HookPoint.STOP, HookPoint.SUBAGENT_STOP):
         return {"followup_message": REASON}
-    if one.heard.moment is Moment.PROMPT:
+    if one.process_notices.moment is HookPoint.PROMPT:
         return {"continue": False, "user_message": REASON}
     for_agent = {} if one.event == "beforeReadFile" else {"agent_message": REASON}
     return {"permission": "deny", "user_message": REASON, **for_agent}

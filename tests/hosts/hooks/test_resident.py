@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from called_hooks import COMMAND, NO_SHELL, Repository
 
-from bylaw.hosts.hooks.line import SOCKET
 from bylaw.hosts.hooks.resident import _code_stamp
+from bylaw.hosts.hooks.resident_client import SOCKET
 
 COPIED = {
     "hint.toml": "toml-rules/large-result-hint.toml",
@@ -98,7 +98,7 @@ from bylaw.hosts.hooks import resident
 
 resident._import_all()
 before = set(sys.modules)
-from bylaw.hosts.hooks.worker import judge_payload
+from bylaw.hosts.hooks.payload import handle_payload
 
 
 class Reply:
@@ -113,8 +113,8 @@ class Reply:
 
 
 for event, path in zip(sys.argv[1::2], sys.argv[2::2]):
-    judge_payload("claude", event, Path(path).read_bytes(), Reply())
-print(sorted(set(sys.modules) - before - {"bylaw.hosts.hooks.worker"}))
+    handle_payload("claude", event, Path(path).read_bytes(), Reply())
+print(sorted(set(sys.modules) - before - {"bylaw.hosts.hooks.payload"}))
 """
 
 
@@ -246,7 +246,7 @@ def test_a_second_installation_has_a_resident_of_its_own(repository, tmp_path):
     (packages,) = (tmp_path / "other/lib").glob("python*/site-packages")
     ours = sysconfig.get_path("purelib")
     (packages / "ours.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
-    code = "from bylaw.hosts.hooks.line import SOCKET; print(SOCKET)"
+    code = "from bylaw.hosts.hooks.resident_client import SOCKET; print(SOCKET)"
     done = subprocess.run([other, "-I", "-c", code], capture_output=True, check=True)
     theirs = socket_of(repository).with_name(done.stdout.decode().strip())
     assert theirs != socket_of(repository)

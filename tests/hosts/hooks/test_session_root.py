@@ -5,10 +5,10 @@ import json
 import pytest
 from called_hooks import NO_SHELL, Repository
 
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.base import Heard
-from bylaw.hosts.hooks.session_root import FOLDER, root_of
-from bylaw.model.vocabulary import Moment
+from bylaw.hosts.clients import load_adapter
+from bylaw.hosts.clients.base import HookEvent
+from bylaw.hosts.hooks.payload import SESSIONS_FOLDER, event_root
+from bylaw.model.vocabulary import HookPoint
 
 VARIABLES = {
     "claude": "CLAUDE_PROJECT_DIR",
@@ -39,8 +39,10 @@ def folders(repository, tmp_path, monkeypatch):
 
 
 def governed(host, cwd, session="s", project=""):
-    heard = Heard(name="x", moment=Moment.OTHER, session=session, cwd=str(cwd), project=project)
-    return root_of(adapter_named(host), heard)
+    heard = HookEvent(
+        name="x", moment=HookPoint.OTHER, session=session, cwd=str(cwd), project=project
+    )
+    return event_root(load_adapter(host), heard)
 
 
 def test_an_agent_does_not_leave_its_rules_by_going_below(repository):
@@ -85,9 +87,9 @@ def test_what_is_no_folder_is_not_believed(folders, value, monkeypatch):
 def test_a_payload_may_name_the_project(folders):
     """Cursor's first workspace, and the folder that our plugin for OpenCode was started in."""
     roots = {"workspace_roots": [str(folders), "/"], "cwd": str(folders / "vendored")}
-    cursor, opencode = adapter_named("cursor"), adapter_named("opencode")
+    cursor, opencode = load_adapter("cursor"), load_adapter("opencode")
 
-    assert root_of(cursor, cursor.read("stop", roots)) == str(folders)
+    assert event_root(cursor, cursor.read("stop", roots)) == str(folders)
     assert opencode.read("session.idle", {"cwd": str(folders)}).project == str(folders)
 
 
@@ -131,7 +133,7 @@ def test_without_a_place_of_the_users_own_nothing_is_remembered(folders, place, 
 
 def test_what_somebody_else_wrote_is_not_believed(folders, tmp_path):
     assert governed("codex", folders) == str(folders)
-    (file,) = (tmp_path / "state/bylaw" / FOLDER).iterdir()
+    (file,) = (tmp_path / "state/bylaw" / SESSIONS_FOLDER).iterdir()
 
     file.write_text(str(folders / "vendored"))
     assert governed("codex", folders / "vendored/..") == str(folders)

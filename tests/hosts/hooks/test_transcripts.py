@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import DATA
 
-from bylaw.hosts.hooks.transcripts import MAX_TAIL, last_text
+from bylaw.hosts.clients.transcripts import MAX_TAIL, last_text
 
 SAMPLES = sorted((DATA / "hooks" / "transcripts").glob("*.jsonl"))
 each = pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)

@@ -7,14 +7,14 @@ arguments of a call, and of the objects in it of which we read more than that th
 import json
 
 import pytest
-from adapter_cases import heard
 from called_hooks import Repository
+from client_cases import heard
 from msgspec.structs import replace
 from recorded import recorded
 
-from bylaw.hosts.hooks.base import PayloadError
-from bylaw.hosts.hooks.closing import CLOSED_WORDS, SILENCE, closed
-from bylaw.model.vocabulary import Moment
+from bylaw.hosts.clients.base import PayloadError
+from bylaw.hosts.clients.fail_closed import DENIALS, EMPTY_ANSWERS, denial
+from bylaw.model.vocabulary import HookPoint
 
 RECORDED = {f"{one.name}@{one.event}": one for one in recorded()}
 each = pytest.mark.parametrize("one", RECORDED.values(), ids=RECORDED.keys())
@@ -105,9 +105,9 @@ def is_free(one, place):
     """Whether a field is none of our business, and rules are handed it as it is."""
     if (one.host, place[0]) in HANDED_ON:
         return True
-    if len(place) == 1 or place[0] not in ARGUMENTS or one.heard.call is None:
+    if len(place) == 1 or place[0] not in ARGUMENTS or one.process_notices.call is None:
         return False
-    call = one.heard.call
+    call = one.process_notices.call
     ours = set().union(*(READ_ARGUMENTS.get(name, set()) for name in call.also))
     return place[1] not in ours | PATCHES.get(call.tool, set())
 
@@ -239,7 +239,7 @@ FOLDERS = ("cwd", "workspace_roots")  # those of the recording are not there
 def spoilt_once():
     """One spoilt payload of each event, with as many different fields and types as there are."""
     turn = 0
-    known = [one for one in RECORDED.values() if one.heard.moment is not Moment.OTHER]
+    known = [one for one in RECORDED.values() if one.process_notices.moment is not HookPoint.OTHER]
     for (host, event), one in {(one.host, one.event): one for one in known}.items():
         judged = [place for place in places(one.payload) if place[-1] not in FOLDERS
                   and not is_free(one, place) and is_read(one, place)]  # fmt: skip
@@ -255,7 +255,7 @@ SPOILT = {f"{host} {event} {'.'.join(place)}": (host, event, payload) for host, 
 
 def test_every_gate_is_tried():
     tried = {(host, event) for host, event, _ in SPOILT.values()}
-    recorded_gates = {(one.host, one.event) for one in RECORDED.values() if one.event in CLOSED_WORDS[one.host] and not one.heard.passed_over}  # fmt: skip
+    recorded_gates = {(one.host, one.event) for one in RECORDED.values() if one.event in DENIALS[one.host] and not one.process_notices.passed_over}  # fmt: skip
 
     assert recorded_gates <= tried
 
@@ -275,12 +275,12 @@ def test_a_gate_is_closed_and_all_else_told_of(tmp_path, host, event, payload):
     # A stop that goes round is let go, whatever fails.
     rounds = payload.get("loop_count")
     goes_round = payload.get("stop_hook_active") is True or (type(rounds) is int and rounds > 0)
-    if event in CLOSED_WORDS[host] and not goes_round:
+    if event in DENIALS[host] and not goes_round:
         assert "bylaw failed, so nothing is allowed" in called.stderr
-        shown = closed(host, event, called.stderr.removesuffix("\n"))
+        shown = denial(host, event, called.stderr.removesuffix("\n"))
         assert (called.stdout.decode(), called.stderr, called.code) == shown
     else:
         assert called.stderr.startswith("bylaw failed, so nothing was checked: ")
         assert called.code == 0
         said = called.stdout.decode()
-        assert said == SILENCE.get(host, "") or called.answer.keys() == {"systemMessage"}
+        assert said == EMPTY_ANSWERS.get(host, "") or called.answer.keys() == {"systemMessage"}

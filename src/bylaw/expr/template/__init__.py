@@ -1,6 +1,9 @@
 """The text of a template → a function from plain values to text. Jinja2, hardened.
 
 Only this package imports Jinja, which is slow: import this package only if there is a template.
+
+Before a template is compiled, operations with limits replace those of Jinja, and a missing value
+can become null.
 """
 
 from __future__ import annotations
@@ -12,29 +15,129 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from jinja2 import TemplateSyntaxError, UndefinedError, nodes
+from jinja2.visitor import NodeTransformer
 from msgspec import Struct
 
-from bylaw.expr.arithmetic import reason_of
-from bylaw.expr.faults import Fault
-from bylaw.expr.limits import MAX_INT_BITS, MAX_OUTPUT_CHARS, Budget, OverBudget
-from bylaw.expr.template.check import Checker, Path, Shape, children, path_of, too_deep
-from bylaw.expr.template.rewrite import rewritten
-from bylaw.expr.template.sandbox import BUDGET, SANDBOX, located, parsed
-from bylaw.expr.template.tokens import TemplateText
+from bylaw.expr.limits import (
+    MAX_INT_BITS,
+    MAX_OUTPUT_CHARS,
+    Budget,
+    Fault,
+    OverBudget,
+    arithmetic_message,
+)
+from bylaw.expr.template.check import (
+    MISSING_TESTS,
+    Checker,
+    Path,
+    Shape,
+    TemplateText,
+    children,
+    find_too_deep,
+    path_of,
+)
+from bylaw.expr.template.filters import FILTERS
+from bylaw.expr.template.sandbox import (
+    BUDGET,
+    CHARGE_LOOP,
+    CHARGE_OPERAND,
+    CHARGE_SEARCHED,
+    JOIN,
+    OR_NULL,
+    SANDBOX,
+    SLICE,
+    parse_tree,
+    tokenize,
+)
 from bylaw.model.codes import expressions as guard_codes
 from bylaw.model.codes import templates as codes
-from bylaw.model.diagnostic import Diagnostic, error, in_order
+from bylaw.model.diagnostic import Diagnostic, error, sort_diagnostics
+from bylaw.model.display import MAX_BRIEF, brief
 from bylaw.model.errors import LoadError, RenderError
 from bylaw.model.source import SourceFile, Span
-from bylaw.model.visible import MAX_BRIEF, brief
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from types import TracebackType
 
     from jinja2 import Template as CompiledTemplate
 
     from bylaw.model.codes import Code
+
+
+class _Rewriter(NodeTransformer):
+    """Wraps operations in our filters, where Jinja has no limit or reports a missing value."""
+
+    def __init__(self, null_below: Collection[Path]) -> None:
+        self.null_below = null_below
+
+    def visit_Getattr(self, node: nodes.Getattr) -> nodes.Node:  # noqa: N802 - Jinja's name
+        return self._or_null(node)
+
+    def _or_null(self, node: nodes.Getattr | nodes.Getitem) -> nodes.Node:
+        may_miss = path_of(node.node) in self.null_below
+        self.generic_visit(node)
+        if not may_miss or (isinstance(node, nodes.Getattr) and node.attr.startswith("_")):
+            return node
+        key = nodes.Const(node.attr) if isinstance(node, nodes.Getattr) else node.arg
+        return _wrap_in_filter(node.node, OR_NULL, key)
+
+    def visit_Filter(self, node: nodes.Filter) -> nodes.Node:  # noqa: N802 - Jinja's name
+        return self._keep_missing(node, asks=FILTERS[node.name].takes_missing)
+
+    def visit_Test(self, node: nodes.Test) -> nodes.Node:  # noqa: N802 - Jinja's name
+        return self._keep_missing(node, asks=node.name in MISSING_TESTS)
+
+    def _keep_missing(self, node: nodes.Filter | nodes.Test, *, asks: bool) -> nodes.Node:
+        """Keep a value missing for a test or filter that checks for it; for others it is null."""
+        operand = node.node
+        self.generic_visit(node)
+        if asks and isinstance(node.node, nodes.Filter) and node.node.name == OR_NULL:
+            node.node = operand
+        return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        return _wrap_in_filter(nodes.List(node.nodes, lineno=node.lineno), JOIN)
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 - Jinja's name
+        if not isinstance(node.arg, nodes.Slice):
+            return self._or_null(node)
+        self.generic_visit(node)
+        bounds = (node.arg.start, node.arg.stop, node.arg.step)
+        args = [bound or nodes.Const(None, lineno=node.lineno) for bound in bounds]
+        return _wrap_in_filter(node.node, SLICE, *args)
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - Jinja's name
+        every_round = [*node.body, *([node.test] if node.test else [])]
+        cost = 1 + sum(1 + sum(1 for _ in part.find_all(nodes.Node)) for part in every_round)
+        self.generic_visit(node)
+        assert isinstance(node.iter, nodes.Expr), "the checker requires a path"
+        node.iter = _wrap_in_filter(node.iter, CHARGE_LOOP, nodes.Const(cost, lineno=node.lineno))
+        return node
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        is_search = any(operand.op in ("in", "notin") for operand in node.ops)
+        node.expr = _wrap_in_filter(node.expr, CHARGE_SEARCHED if is_search else CHARGE_OPERAND)
+        for operand in node.ops:
+            operand.expr = _wrap_in_filter(operand.expr, CHARGE_OPERAND)
+        return node
+
+
+def _wrap_in_filter(node: nodes.Expr, name: str, *args: nodes.Expr) -> nodes.Filter:
+    return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
+
+
+def rewrite_tree(tree: nodes.Template, null_below: Collection[Path]) -> nodes.Template:
+    """Replace every operation without a limit by one with a limit, and return the template.
+
+    A missing key directly below one of the paths `null_below` reads as null.
+    """
+    _Rewriter(null_below).visit(tree)
+    tree.set_environment(SANDBOX)
+    return tree
+
 
 MAX_TEMPLATE_CHARS = 20_000
 MAX_BRACKETS = 20
@@ -86,19 +189,19 @@ class Template(Struct, frozen=True, dict=True):
         """
         compiled = self._compiled
         try:
-            return _collected(compiled.generate({**values, BUDGET: budget or Budget(0)}))
+            return _join_pieces(compiled.generate({**values, BUDGET: budget or Budget(0)}))
         except Exception as problem:  # noqa: BLE001 - any error of Jinja is an action error
             raise self._failure(problem, values) from None
 
     @cached_property
     def reads(self) -> frozenset[Path]:
         """The paths that it reads, each up to its last constant key."""
-        return frozenset(_read_by(self._tree))
+        return frozenset(_paths_read(self._tree))
 
     @cached_property
     def _compiled(self) -> CompiledTemplate:
         try:
-            return SANDBOX.from_string(rewritten(deepcopy(self._tree), self._null_below))
+            return SANDBOX.from_string(rewrite_tree(deepcopy(self._tree), self._null_below))
         except (TemplateSyntaxError, RecursionError, MemoryError, SyntaxError):
             raise RenderError(codes.RENDER_TOO_LARGE.name, _TOO_DEEP) from None
 
@@ -120,14 +223,14 @@ class Template(Struct, frozen=True, dict=True):
     def _values_at(self, span: Span, values: Mapping[str, object]) -> Iterator[str]:
         placed = ((self._text.token_span(at), path) for at, path in self._paths)
         here = dict.fromkeys(path for at, path in placed if span.start <= at.start < span.end)
-        whole = (path for path in here if not any(_extends(other, path) for other in here))
+        whole = (path for path in here if not any(_is_longer_path(other, path) for other in here))
         for path in islice(whole, _MAX_PATHS_SHOWN):
             found = _look_up(values, path)
             if found is not None:
                 yield f"`{'.'.join(map(str, path))}` = {found}"
 
 
-def _collected(pieces: Iterator[str]) -> str:
+def _join_pieces(pieces: Iterator[str]) -> str:
     found: list[str] = []
     size = 0
     for piece in pieces:
@@ -142,24 +245,24 @@ def _collected(pieces: Iterator[str]) -> str:
 def load_template(source: SourceFile, span: Span, names: TemplateNames) -> Template:
     """Parse and check the template at a span of a source, or raise LoadError."""
     text = TemplateText(source, span)
-    tree = _parsed(text)
+    tree = _parse(text)
     checker = Checker(text, names.shapes)
     checker.check(tree)
     if checker.errors:
-        raise LoadError(in_order(checker.errors)[:MAX_DIAGNOSTICS])
-    return Template(tuple(in_order(checker.warnings)), text, tree, names.null_below)
+        raise LoadError(sort_diagnostics(checker.errors)[:MAX_DIAGNOSTICS])
+    return Template(tuple(sort_diagnostics(checker.warnings)), text, tree, names.null_below)
 
 
-def _read_by(node: nodes.Node) -> Iterator[Path]:
+def _paths_read(node: nodes.Node) -> Iterator[Path]:
     path = path_of(node) if isinstance(node, _PATH_NODES) else None
     if path:
         yield path
         return
     for child in children(node):
-        yield from _read_by(child)
+        yield from _paths_read(child)
 
 
-def _parsed(text: TemplateText) -> nodes.Template:
+def _parse(text: TemplateText) -> nodes.Template:
     size = text.span.end - text.span.start
     if size > MAX_TEMPLATE_CHARS:
         headline = f"{size:,} characters are too many for a template"
@@ -169,27 +272,27 @@ def _parsed(text: TemplateText) -> nodes.Template:
         raise LoadError([error(codes.TEMPLATE_TOO_LONG, headline, text.source, shown, help=help_)])
     try:
         _check_tokens(text)
-        tree = parsed(text.text)
+        tree = parse_tree(text.text)
     except TemplateSyntaxError as problem:
         raise _syntax_error(text, problem) from None
     except RecursionError:
-        raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, 0) from None
-    if (deep := too_deep(tree, len(located(text.text)))) is not None:
-        raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, deep)
+        raise _token_error(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, 0) from None
+    if (deep := find_too_deep(tree, len(tokenize(text.text)))) is not None:
+        raise _token_error(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, deep)
     return tree
 
 
 def _check_tokens(text: TemplateText) -> None:
     """Reject tokens that Jinja's parser or Python cannot handle."""
     depth = 0
-    for start, kind, value in located(text.text):
+    for start, kind, value in tokenize(text.text):
         if kind == "operator":
             depth += (value in "([{") - (value in ")]}")
             if depth > MAX_BRACKETS:
-                raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, start)
+                raise _token_error(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, start)
         elif kind == "integer" and len(value) > MAX_NUMBER_CHARS:
             headline = "this number is too large"
-            raise _refusal(text, codes.TEMPLATE_NUMBER, headline, start, "write a smaller one")
+            raise _token_error(text, codes.TEMPLATE_NUMBER, headline, start, "write a smaller one")
         elif kind == "string":
             _check_escapes(text, start, value)
 
@@ -205,7 +308,7 @@ def _check_escapes(text: TemplateText, start: int, literal: str) -> None:
             raise LoadError([finding])
 
 
-def _refusal(
+def _token_error(
     text: TemplateText, code: Code, headline: str, offset: int, help_: str = "make it simpler"
 ) -> LoadError:
     return LoadError([error(code, headline, text.source, text.token_span(offset), help=help_)])
@@ -247,7 +350,7 @@ def _reason(problem: Exception) -> tuple[str, str]:
         case Fault():
             return _CODES[problem.code.name].name, problem.problem
         case ArithmeticError():
-            return codes.RENDER_ARITHMETIC.name, reason_of(problem)
+            return codes.RENDER_ARITHMETIC.name, arithmetic_message(problem)
         case RecursionError() | MemoryError():
             return codes.RENDER_TOO_LARGE.name, "a value is too large or too deep"
     return codes.RENDER_TYPE.name, "this operation does not support these values"
@@ -263,7 +366,7 @@ def _offset_of(traceback: TracebackType | None, compiled: CompiledTemplate) -> i
     return found
 
 
-def _extends(longer: Path, path: Path) -> bool:
+def _is_longer_path(longer: Path, path: Path) -> bool:
     return len(longer) > len(path) and longer[: len(path)] == path
 
 
@@ -272,10 +375,10 @@ def _look_up(values: object, path: Path) -> str | None:
         if not isinstance(values, dict) or key not in values:
             return None
         values = values[key]
-    return _brief(values)
+    return _describe(values)
 
 
-def _brief(value: object) -> str:
+def _describe(value: object) -> str:
     match value:
         case str():
             return repr(brief(value))

@@ -1,33 +1,38 @@
-"""Check the tree of a template against an allow-list of nodes, names, filters and tests."""
+"""Check the tree of a template against an allow-list of nodes, names, filters and tests.
+
+Also here: the tokens of a template → spans in the file of the template.
+"""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
+from functools import cached_property
 from inspect import Parameter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from jinja2 import nodes
 from msgspec import Struct, field
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
 from bylaw.expr.template.filters import FILTERS, TESTS, arguments_of_test
-from bylaw.expr.template.sandbox import LOOP_ATTRIBUTES
+from bylaw.expr.template.sandbox import LOOP_ATTRIBUTES, tokenize
 from bylaw.model.codes import templates as codes
-from bylaw.model.diagnostic import Diagnostic, error, warning
-from bylaw.model.suggest import did_you_mean
+from bylaw.model.diagnostic import Diagnostic, did_you_mean, error, warning
+from bylaw.model.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from inspect import Signature
 
-    from bylaw.expr.template.tokens import TemplateText
     from bylaw.model.codes import Code
-    from bylaw.model.source import Span
+    from bylaw.model.source import SourceFile
 
 Shape: TypeAlias = "Mapping[str, Shape] | None"
 Path: TypeAlias = tuple["str | int", ...]
 
 # Tests whose operand may be missing.
-ASKING_TESTS = frozenset({"defined", "undefined"})
+MISSING_TESTS = frozenset({"defined", "undefined"})
 _LOOP_SHAPE: Shape = dict.fromkeys(LOOP_ATTRIBUTES)
 
 # The `<` of a comparison makes two levels; most tokens make one, or none.
@@ -54,7 +59,7 @@ def children(node: nodes.Node) -> list[nodes.Node]:
     return found
 
 
-def too_deep(tree: nodes.Template, tokens: int) -> int | None:
+def find_too_deep(tree: nodes.Template, tokens: int) -> int | None:
     """Return the offset where a tree is too deep, or None; without recursion."""
     if tokens < MAX_DEPTH // _LEVELS_A_TOKEN:
         return None
@@ -75,7 +80,7 @@ def _offset(node: nodes.Node) -> int:
 
 
 def path_of(node: nodes.Node) -> Path | None:
-    """Return the keys of a plain path such as `context.turn['number']`, or None."""
+    """Return the keys of a plain path such as `model_text.turn['number']`, or None."""
     keys: list[str | int] = []
     while not isinstance(node, nodes.Name):
         match node:
@@ -107,7 +112,7 @@ class Checker(Struct):
     def _visit(self, node: nodes.Node, scope: Mapping[str, Shape]) -> None:
         handler = _HANDLERS.get(type(node))
         if handler is None:
-            self._forbidden(node)
+            self._report_forbidden(node)
         else:
             handler(self, node, scope)
 
@@ -115,7 +120,7 @@ class Checker(Struct):
         for child in children(node):
             self._visit(child, scope)
 
-    def _forbidden(self, node: nodes.Node) -> None:
+    def _report_forbidden(self, node: nodes.Node) -> None:
         if isinstance(node, nodes.Call):
             span = self.text.call_span(_leftmost(node.node).lineno, node.lineno)
             help_ = "use a filter: `{{ value | upper }}`"
@@ -191,7 +196,7 @@ class Checker(Struct):
             help_ = did_you_mean(node.name, FILTERS)
             self._error(codes.TEMPLATE_UNKNOWN_FILTER, headline, span, help_)
         if node.node is None or node.dyn_args is not None or node.dyn_kwargs is not None:
-            self._forbidden(node)
+            self._report_forbidden(node)
             return
         known = FILTERS.get(node.name)
         if known:
@@ -207,7 +212,7 @@ class Checker(Struct):
             help_ = did_you_mean(node.name, TESTS)
             self._error(codes.TEMPLATE_UNKNOWN_TEST, headline, span, help_)
         if node.dyn_args is not None or node.dyn_kwargs is not None:
-            self._forbidden(node)
+            self._report_forbidden(node)
             return
         if node.name in TESTS:
             self._arguments(
@@ -215,7 +220,7 @@ class Checker(Struct):
                 arguments_of_test(node.name),
                 lambda: self.text.name_after(node.lineno, node.name),
             )
-        self._operand(node.node, scope, may_miss=node.name in ASKING_TESTS)
+        self._operand(node.node, scope, may_miss=node.name in MISSING_TESTS)
         for child in (*node.args, *(named.value for named in node.kwargs)):
             self._visit(child, scope)
 
@@ -227,7 +232,7 @@ class Checker(Struct):
             expected.bind(*node.args, **named)
         except TypeError:
             headline = f"`{node.name}` does not take these arguments"
-            help_ = f"write `{node.name}{_in_parentheses(expected)}`"
+            help_ = f"write `{node.name}{_arguments_text(expected)}`"
             self._error(codes.TEMPLATE_ARGUMENTS, headline, place(), help_)
 
     def _operand(self, node: nodes.Expr, scope: Mapping[str, Shape], *, may_miss: bool) -> None:
@@ -287,7 +292,7 @@ _HANDLERS: dict[type[nodes.Node], Callable[..., None]] = {
 }
 
 
-def _in_parentheses(expected: Signature) -> str:
+def _arguments_text(expected: Signature) -> str:
     """Return the arguments as an author writes them; an empty text if there are none."""
     shown = [
         each.name if each.default is Parameter.empty else f"{each.name}={each.default!r}"
@@ -330,3 +335,92 @@ def _shape(node: nodes.Node, scope: Mapping[str, Shape]) -> Shape:
     for key in path or ():
         shape = shape.get(str(key)) if shape is not None else None
     return shape
+
+
+_OPENS = ("variable_begin", "block_begin")
+_CLOSES = ("variable_end", "block_end")
+_LINE_BREAK = re.compile("\r\n?")
+
+
+class _Token(NamedTuple):
+    start: int
+    end: int
+    kind: str
+    value: str
+
+
+class TemplateText:
+    """A template inside a file. Offsets start at its start; a line break is one character."""
+
+    def __init__(self, source: SourceFile, span: Span) -> None:
+        self.source = source
+        self.span = span
+        # The text for Jinja: line breaks are newlines.
+        self.text = _LINE_BREAK.sub("\n", source.slice(span))
+
+    @cached_property
+    def _double_breaks(self) -> list[int]:
+        found = re.finditer("\r\n", self.source.slice(self.span))
+        return [each.start() - count for count, each in enumerate(found)]
+
+    def in_file(self, start: int, end: int) -> Span:
+        """Return the span in the file of a part of the template, without the blanks around it."""
+        end = start + len(self.text[start:end].rstrip())
+        start = end - len(self.text[start:end].lstrip())
+        return Span(self._offset(start), self._offset(end))
+
+    def _offset(self, at: int) -> int:
+        at = min(at, len(self.text))
+        return self.span.start + at + bisect_left(self._double_breaks, at)
+
+    @cached_property
+    def tokens(self) -> list[_Token]:
+        """The tokens with their places; computed when they are first needed."""
+        return [
+            _Token(start, start + len(value), kind, value)
+            for start, kind, value in tokenize(self.text)
+        ]
+
+    def _index(self, offset: int) -> int:
+        return max(0, bisect_right(self.tokens, offset, key=lambda token: token.start) - 1)
+
+    def token_span(self, offset: int) -> Span:
+        """Return the span of the token at an offset."""
+        token = self.tokens[self._index(offset)]
+        return self.in_file(token.start, token.end)
+
+    def token_after(self, offset: int) -> Span:
+        """Return the span of the token after the one at an offset."""
+        token = self.tokens[min(self._index(offset) + 1, len(self.tokens) - 1)]
+        return self.in_file(token.start, token.end)
+
+    def name_after(self, offset: int, name: str) -> Span:
+        """Return the span of the next token with this text, at or after an offset."""
+        begin = self._index(offset)
+        token = next((t for t in self.tokens[begin:] if t.value == name), self.tokens[begin])
+        return self.in_file(token.start, token.end)
+
+    def call_span(self, start: int, bracket: int) -> Span:
+        """Return the span from the start of the called value to the closing bracket."""
+        depth = 0
+        for token in self.tokens[self._index(bracket) :]:
+            depth += (token.value == "(") - (token.value == ")")
+            if depth == 0:
+                return self.in_file(start, token.end)
+        return self.in_file(start, bracket + 1)
+
+    def tag_span(self, offset: int) -> Span:
+        """Return the span of the `{{ … }}` or `{% … %}` around an offset."""
+        begin = end = self._index(offset)
+        while begin > 0 and self.tokens[begin].kind not in _OPENS:
+            begin -= 1
+        while end < len(self.tokens) - 1 and self.tokens[end].kind not in _CLOSES:
+            end += 1
+        return self.in_file(self.tokens[begin].start, self.tokens[end].end)
+
+    def to_end_of_tag(self, offset: int) -> Span:
+        """Return the span from an offset to the end of its tag, without the closing braces."""
+        begin = end = self._index(offset)
+        while end < len(self.tokens) - 1 and self.tokens[end + 1].kind not in _CLOSES:
+            end += 1
+        return self.in_file(self.tokens[begin].start, self.tokens[end].end)

@@ -17,19 +17,22 @@ from jinja2.parser import Parser
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from bylaw.expr.template.filters import FILTERS, TESTS, Filter, joined
-from bylaw.expr.template.values import (
-    Missing,
+from bylaw.expr.template.filters import (
+    FILTERS,
+    TESTS,
+    Filter,
+    MissingValue,
     charge,
     charge_compared,
-    charge_sought,
+    charge_needle,
     fail,
     item,
     item_or_null,
+    join_values,
     loop_items,
     operate,
     require_plain,
-    sliced,
+    slice_value,
     text_of,
 )
 from bylaw.model.codes import templates as codes
@@ -41,11 +44,11 @@ if TYPE_CHECKING:
 
 # Names that no template can write: the budget among the values, and our own filters.
 BUDGET = " budget"
-JOINED = "~"
-WEIGHED = "of a comparison"
-SOUGHT = "sought in"
-SLICED = "[:]"
-EACH = "for each"
+JOIN = "~"
+CHARGE_OPERAND = "of a comparison"
+CHARGE_SEARCHED = "sought in"
+SLICE = "[:]"
+CHARGE_LOOP = "for each"
 OR_NULL = "or null"
 
 LOOP_ATTRIBUTES = frozenset(
@@ -60,23 +63,23 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(
-            undefined=Missing,
+            undefined=MissingValue,
             autoescape=False,
             keep_trailing_newline=True,
-            finalize=_printed,
+            finalize=_print_value,
             optimized=False,
         )
         self.globals.clear()
         self.filters = {
-            **{name: _charged(each) for name, each in FILTERS.items()},
-            JOINED: _charged(Filter(joined, prints=True)),
-            SLICED: _charged(Filter(sliced, prints=True)),
-            OR_NULL: _charged(Filter(item_or_null)),
-            WEIGHED: _weighed,
-            SOUGHT: _sought,
-            EACH: _each,
+            **{name: _filter_with_budget(each) for name, each in FILTERS.items()},
+            JOIN: _filter_with_budget(Filter(join_values, prints=True)),
+            SLICE: _filter_with_budget(Filter(slice_value, prints=True)),
+            OR_NULL: _filter_with_budget(Filter(item_or_null)),
+            CHARGE_OPERAND: _charge_operand,
+            CHARGE_SEARCHED: _charge_searched,
+            CHARGE_LOOP: _charge_loop,
         }
-        self.tests = {name: _compared(test) for name, test in TESTS.items()}
+        self.tests = {name: _test_with_budget(test) for name, test in TESTS.items()}
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return a key of a mapping, or an attribute of `loop`."""
@@ -109,12 +112,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
     ) -> TokenStream:
         # Jinja passes the line of a token to nodes, errors and compiled code. Here the "line" is
         # the offset of its first character, so that all of these have their exact place.
-        return TokenStream(LEXER.wrap(located(source)), name, filename)
+        return TokenStream(LEXER.wrap(tokenize(source)), name, filename)
 
 
 # Each template is tokenized twice: by the check and by the parser.
 @lru_cache(maxsize=1)
-def located(source: str) -> tuple[tuple[int, str, str], ...]:
+def tokenize(source: str) -> tuple[tuple[int, str, str], ...]:
     """Return all tokens but blanks, with the offset of each; lexer errors get an offset as well."""
     at, found = 0, []
     try:
@@ -129,7 +132,7 @@ def located(source: str) -> tuple[tuple[int, str, str], ...]:
     return tuple(found)
 
 
-def _charged(filter_: Filter) -> Callable[..., Any]:
+def _filter_with_budget(filter_: Filter) -> Callable[..., Any]:
     @pass_context
     def run(context: Context, value: Any, *args: Any, **named: Any) -> Any:
         budget = context.parent[BUDGET]
@@ -138,13 +141,13 @@ def _charged(filter_: Filter) -> Callable[..., Any]:
             require_plain(value)
         for each in (*args, *named.values()):
             require_plain(each)
-            charge_sought(budget, each)
+            charge_needle(budget, each)
         return filter_.apply(budget, value, *args, **named)
 
     return run
 
 
-def _compared(test: Callable[..., Any]) -> Callable[..., Any]:
+def _test_with_budget(test: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
     def run(context: Context, *values: Any, **named: Any) -> Any:
         for value in (*values, *named.values()):
@@ -155,25 +158,25 @@ def _compared(test: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pass_context
-def _printed(context: Context, value: Any) -> str:
+def _print_value(context: Context, value: Any) -> str:
     return text_of(context.parent[BUDGET], value)
 
 
 @pass_context
-def _weighed(context: Context, value: Any) -> Any:
+def _charge_operand(context: Context, value: Any) -> Any:
     require_plain(value)
     charge_compared(context.parent[BUDGET], value)
     return value
 
 
 @pass_context
-def _sought(context: Context, value: Any) -> Any:
-    charge_sought(context.parent[BUDGET], value)
-    return _weighed(context, value)
+def _charge_searched(context: Context, value: Any) -> Any:
+    charge_needle(context.parent[BUDGET], value)
+    return _charge_operand(context, value)
 
 
 @pass_context
-def _each(context: Context, value: Any, cost: int) -> Any:
+def _charge_loop(context: Context, value: Any, cost: int) -> Any:
     return loop_items(context.parent[BUDGET], value, cost)
 
 
@@ -181,8 +184,8 @@ SANDBOX = Sandbox()
 LEXER = SANDBOX.lexer  # kept, because each access looks it up by all settings
 
 
-def parsed(text: str) -> nodes.Template:
-    """Parse a template; its tree must be `rewritten` before it is compiled.
+def parse_tree(text: str) -> nodes.Template:
+    """Parse a template; its tree must be `rewrite_tree` before it is compiled.
 
     Until then its nodes have no environment, because setting it takes as long as a check.
     """

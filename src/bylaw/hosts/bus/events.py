@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.dialects.law.messages import is_request
-from bylaw.expr.paths import normalise_foreign
-from bylaw.hosts.bus.ledger.ledger import MessageState
-from bylaw.model.approvals import message_field
+from bylaw.hosts.bus.ledger import MessageState
+from bylaw.languages.law.messages import is_request
 from bylaw.model.event import ApprovalGiven, Bus, File
 from bylaw.model.facts import Approval, LawFacts
+from bylaw.model.rule import message_field
 from bylaw.model.vocabulary import ApprovalState
-from bylaw.runtime.beneath import beneath
-from bylaw.runtime.paths import lies_in, real_path
+from bylaw.paths import normalise_foreign
+from bylaw.worktree.changes import by_its_name, leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.approvals.opinions import Approvals, Opinion
-    from bylaw.hosts.bus.in_force import InForce, Stamped
-    from bylaw.hosts.bus.ledger.ledger import Ledger
-    from bylaw.hosts.bus.messages.message_file import MessageFile
-    from bylaw.hosts.bus.watcher.changes import FileChange
+    from bylaw.hosts.bus.active_rules import ActiveRules, LawEvent
+    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.hosts.bus.message_file import MessageFile
+    from bylaw.hosts.bus.statements import Approvals, Statement
+    from bylaw.hosts.bus.watcher.scan import FileChange
     from bylaw.model.values import JSON
 
 SESSION = "bus"
@@ -32,15 +31,17 @@ SESSION = "bus"
 class Events:
     """Make the events of one root."""
 
-    def __init__(self, root: str, in_force: InForce, approvals: Approvals, ledger: Ledger) -> None:
+    def __init__(
+        self, root: str, in_force: ActiveRules, approvals: Approvals, ledger: Ledger
+    ) -> None:
         self._root = root
-        self._in_force = in_force
+        self._active_rules = in_force
         self._approvals = approvals
         self._ledger = ledger
 
     def of_message(self, file: MessageFile) -> Bus:
         """The event of a message file, without approvals. The file may hold no valid message."""
-        return self._stamped(message_event(self._root, file))
+        return self._with_settings(message_event(self._root, file))
 
     def with_approvals(self, event: Bus, msg_id: str) -> Bus:
         """Add the approvals of the message; for a request, those of the message it is about."""
@@ -49,13 +50,13 @@ class Events:
             said = self._approvals.found(about)
             known = self._ledger.known(about)
             withdrawn = known is not None and known.state is MessageState.WITHDRAWN
-            approvals = tuple(_unbound(about, one) for one in said)
+            approvals = tuple(_unbound_approval(about, one) for one in said)
             facts = replace(event.facts, approvals=approvals, withdrawn=withdrawn)
         else:
             facts = replace(event.facts, approvals=self._approvals.facts(msg_id, event.digest))
         return replace(event, facts=facts)
 
-    def of_approval(self, approval: Approval) -> ApprovalGiven:
+    def for_approval(self, approval: Approval) -> ApprovalGiven:
         """The event of an approval or a rejection."""
         event = ApprovalGiven(
             session=SESSION,
@@ -64,9 +65,9 @@ class Events:
             granted=approval.state is ApprovalState.GRANTED,
             digest=approval.digest,
         )
-        return self._stamped(event)
+        return self._with_settings(event)
 
-    def of_change(self, change: FileChange, *, outside: bool = False) -> File:
+    def for_change(self, change: FileChange, *, outside: bool = False) -> File:
         """The event of a file change."""
         event = File(
             session=SESSION,
@@ -76,11 +77,11 @@ class Events:
             old_path=change.old_path,
             facts=LawFacts(outside=(change.path,) if outside else ()),
         )
-        return self._stamped(by_its_name(event))
+        return self._with_settings(by_its_name(event))
 
-    def _stamped(self, event: Stamped) -> Stamped:
+    def _with_settings(self, event: LawEvent) -> LawEvent:
         phase = self._approvals.files.context().phase.phase
-        return self._in_force.stamped(event, phase)
+        return self._active_rules.with_facts(event, phase)
 
 
 def message_event(root: str, file: MessageFile) -> Bus:
@@ -88,11 +89,11 @@ def message_event(root: str, file: MessageFile) -> Bus:
     unreadable = file.unreadable
     message = file.raw.decode("utf-8", "backslashreplace") if unreadable else file.message
     event = Bus(session=SESSION, message=message, digest=file.digest, file=file.name)
-    outside = tuple(leading_out(root, message_field(event, "target_paths")))
+    outside = tuple(paths_outside(root, message_field(event, "target_paths")))
     return replace(event, facts=LawFacts(unreadable=unreadable, outside=outside))
 
 
-def leading_out(root: str, targets: JSON) -> Iterator[str]:
+def paths_outside(root: str, targets: JSON) -> Iterator[str]:
     """Yield the paths that lead out of the root, for example through a link (LD-012, LD-031)."""
     for path in targets if isinstance(targets, list) else ():
         normal = normalise_foreign(path) if isinstance(path, str) else None
@@ -100,23 +101,5 @@ def leading_out(root: str, targets: JSON) -> Iterator[str]:
             yield str(path)
 
 
-def leads_out(root: str, path: str) -> bool:
-    """Whether a path below the root leads out of it."""
-    try:
-        with beneath(root, path, new=True):
-            return False
-    except ValueError:  # it leads out, or it cannot be entered step by step
-        return not lies_in(real_path(f"{root}/{path}"), real_path(root))
-    except OSError:
-        return False  # it cannot be reached
-
-
-def by_its_name(event: File) -> File:
-    """Set the fact `literal` if normalising would change a path, as with a backslash in a name."""
-    names = [path for path in (event.path, event.old_path) if path]
-    literal = any(normalise_foreign(path) != path for path in names)
-    return replace(event, facts=replace(event.facts, literal=True)) if literal else event
-
-
-def _unbound(about: str, said: Opinion) -> Approval:
+def _unbound_approval(about: str, said: Statement) -> Approval:
     return Approval(id=about, authority=said.authority, category=said.category, state=said.state)

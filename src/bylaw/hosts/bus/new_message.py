@@ -10,23 +10,21 @@ from unicodedata import normalize
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bylaw.dialects.law.messages import COMMAND, judge_message
-from bylaw.dialects.law.written import CommandType
-from bylaw.hosts.bus.events import leading_out
-from bylaw.hosts.bus.in_force import law_settings
-from bylaw.hosts.bus.ledger.ledger import Ledger
-from bylaw.hosts.bus.messages.evidence import MessageTakenError, message_bytes, write_message
-from bylaw.hosts.bus.messages.folders import INPUT, PROCESSING, BusFolders
-from bylaw.hosts.bus.messages.message_file import MAX_MESSAGE_BYTES
-from bylaw.hosts.bus.messages.seen_folders import SeenFolders
-from bylaw.hosts.bus.messages.subjects import id_moment
+from bylaw.hosts.bus.active_rules import read_law_settings
+from bylaw.hosts.bus.events import paths_outside
+from bylaw.hosts.bus.evidence import MessageTakenError, id_time, message_bytes, write_message
+from bylaw.hosts.bus.folders import INPUT, PROCESSING, BusFolders, ReadOnlyFolders
+from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES
+from bylaw.languages.law.messages import COMMAND, check_message
+from bylaw.languages.law.syntax import CommandType
+from bylaw.model.display import visible
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
-from bylaw.model.visible import visible
-from bylaw.runtime.clock import now_ms
-from bylaw.runtime.paths import is_folder, name_from, real_path
-from bylaw.runtime.root import absolute
-from bylaw.runtime.shared_files import SHARED_CONTEXT, SharedFiles
+from bylaw.runtime.shared_context import SHARED_CONTEXT, SharedFiles
+from bylaw.store.files import absolute
+from bylaw.store.paths import is_folder, real_path, relative_name
+from bylaw.store.system import now_ms
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
@@ -35,10 +33,10 @@ MAX_WORD = 40  # characters of the agent, and of the slug, in an id
 MAX_SAME = 100  # messages of one second whose ids differ by a number
 ORIGIN = "bylaw bus new"
 
-_UNFIT = re.compile(r"[^A-Za-z0-9]+")
+_NOT_ID_CHARS = re.compile(r"[^A-Za-z0-9]+")
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class MessageOptions(Struct, frozen=True, kw_only=True):
     """The options of a new message. None and empty texts are replaced by defaults."""
 
     title: str
@@ -71,10 +69,10 @@ class Draft(Struct, frozen=True):
         return str(self.message["msg_id"])
 
 
-def word_of(text: str) -> str:
+def id_word(text: str) -> str:
     """Convert a text to a part of an id: letters, digits and `-`; empty if it has none."""
     plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return _UNFIT.sub("-", plain)[:MAX_WORD].strip("-")
+    return _NOT_ID_CHARS.sub("-", plain)[:MAX_WORD].strip("-")
 
 
 class NewMessages:
@@ -84,21 +82,21 @@ class NewMessages:
         if not is_folder(root):
             raise BylawError(f"folder `{visible(root)}` does not exist")
         self._root = root
-        self._path = law_settings(root).bus
+        self._path = read_law_settings(root).bus
         self._phase = SharedFiles(root, self._path).context().phase
 
-    def draft(self, wish: Wish) -> Draft:
+    def draft(self, wish: MessageOptions) -> Draft:
         """Draft a message. Raises BylawError if the phase is unknown.
 
         It is checked in strict mode. A message that passes is valid in every mode.
         """
-        stem = _stem(wish)
+        stem = _id_stem(wish)
         message = self._message(wish, self._free_id(stem))
         facts = LawFacts(
             phase=self._phase.phase,
-            outside=tuple(leading_out(self._root, message["target_paths"])),
+            outside=tuple(paths_outside(self._root, message["target_paths"])),
         )
-        problems = judge_message(message, facts).refused
+        problems = check_message(message, facts).refused
         if not problems and len(message_bytes(message)) > MAX_MESSAGE_BYTES:
             problems = (f"a message may have at most {MAX_MESSAGE_BYTES:,} bytes",)
         return Draft(stem, message, problems)
@@ -116,14 +114,14 @@ class NewMessages:
                 except MessageTakenError:
                     free = self._free_id(draft.stem)
                     draft = replace(draft, message=draft.message | {"msg_id": free})
-        raise _too_many(draft.stem)
+        raise _too_many_error(draft.stem)
 
     def place(self, draft: Draft) -> str:
         """The path where the draft would be written."""
-        with SeenFolders(self._root, self._path) as bus:
+        with ReadOnlyFolders(self._root, self._path) as bus:
             return bus.shown(INPUT, f"{draft.msg_id}.json")
 
-    def _message(self, wish: Wish, msg_id: str) -> dict[str, JSON]:
+    def _message(self, wish: MessageOptions, msg_id: str) -> dict[str, JSON]:
         found: dict[str, JSON] = {
             "msg_id": msg_id,
             "msg_type": COMMAND,
@@ -131,7 +129,7 @@ class NewMessages:
             "phase": self._active_phase() if wish.phase is None else wish.phase,
             "category": wish.category,
             "title": wish.title,
-            "target_paths": [self._from_root(path) for path in wish.paths],
+            "target_paths": [self._relative_path(path) for path in wish.paths],
         }
         if wish.run:
             found["run"] = list(wish.run)
@@ -154,41 +152,43 @@ class NewMessages:
             )
         return self._phase.phase
 
-    def _from_root(self, path: str) -> str:
+    def _relative_path(self, path: str) -> str:
         """Make an absolute path relative to the root."""
         if not path.startswith("/"):
             return path
         whole = absolute(path)
-        return name_from(self._root, whole) or name_from(real_path(self._root), whole) or path
+        return (
+            relative_name(self._root, whole) or relative_name(real_path(self._root), whole) or path
+        )
 
     def _free_id(self, stem: str) -> str:
-        taken = self._taken(stem)
+        taken = self._taken_ids(stem)
         tried = (stem, *(f"{stem}-{n}" for n in range(2, MAX_SAME + 1)))
         free = next((one for one in tried if one not in taken), None)
         if free is None:
-            raise _too_many(stem)
+            raise _too_many_error(stem)
         return free
 
-    def _taken(self, stem: str) -> set[str]:
+    def _taken_ids(self, stem: str) -> set[str]:
         """The ids in the bus or its ledger that begin with `stem`."""
-        with SeenFolders(self._root, self._path) as bus:
+        with ReadOnlyFolders(self._root, self._path) as bus:
             names = [*bus.names(INPUT), *bus.names(PROCESSING)]
         found = {name.partition(".")[0] for name in names if name.startswith(stem)}
-        ledger = Ledger.to_read(self._root)
+        ledger = Ledger.open_for_reading(self._root)
         if ledger is not None:
             with closing(ledger):
-                found |= set(ledger.ids(stem))
+                found |= set(ledger.ids_with_prefix(stem))
         return found
 
 
-def _stem(wish: Wish) -> str:
-    word = wish.slug or word_of(wish.title).lower() or "message"
-    return f"{id_moment(now_ms())}_{word_of(wish.by)}_{word}"
+def _id_stem(wish: MessageOptions) -> str:
+    word = wish.slug or id_word(wish.title).lower() or "message"
+    return f"{id_time(now_ms())}_{id_word(wish.by)}_{word}"
 
 
-def _too_many(stem: str) -> BylawError:
+def _too_many_error(stem: str) -> BylawError:
     return BylawError(f"there are already {MAX_SAME} messages with ids like `{stem}`; try again")
 
 
-def _command_type(wish: Wish) -> CommandType:
+def _command_type(wish: MessageOptions) -> CommandType:
     return CommandType.EXEC if wish.run else CommandType.TASK

@@ -1,4 +1,8 @@
-"""The host of one ChatMD file: writes the effects of rules, and the calls of rules, as blocks."""
+"""The host of one ChatMD file: submits its events, and writes effects of rules as blocks.
+
+Each event is stamped with the session, the agent, the disabled rules and facts about the model. The
+calls of rules and their responses are written as blocks, too.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +11,48 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.engine.causes import MAX_CHAIN, denial_message
-from bylaw.engine.outcome import DONE, StepOutcome
+from bylaw.engine.plan import DONE, MAX_CHAIN, StepOutcome, denial_message
 from bylaw.hosts.chat.blocks import BlockKind
-from bylaw.hosts.chat.compaction.failing import CompactionError
+from bylaw.hosts.chat.compaction.units import CompactionError
 from bylaw.hosts.chat.transcript import call, message, response
 from bylaw.model.effects import AgentRun, HistoryCompact, Log, MessageInsert, ToolCall
 from bylaw.model.errors import BylawError
-from bylaw.model.event import ToolBefore
+from bylaw.model.event import Message, ToolBefore
 from bylaw.model.values import as_text
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, EffectStatus, Op, Recipient, Role
+from bylaw.model.vocabulary import (
+    CallStatus,
+    EffectStatus,
+    Kind,
+    Op,
+    Recipient,
+    Role,
+    Verdict,
+    is_not_allowed,
+)
+from bylaw.runtime.answer import BlocksBefore, decide_stop
 from bylaw.runtime.effects import CHAT
-from bylaw.runtime.needs import NO_GATHERERS
+from bylaw.runtime.needs import NO_GATHERERS, with_model_facts
+from bylaw.store.journal.records import records_since
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from bylaw.engine.plan import Due
+    from bylaw.engine.plan import DueStep
+    from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.compaction.compactor import Compactor
-    from bylaw.hosts.chat.toolbox import Toolbox
+    from bylaw.hosts.chat.tool_calls import Toolbox
     from bylaw.hosts.chat.transcript import Transcript
     from bylaw.model.decision import Decision
-    from bylaw.model.event import Event
+    from bylaw.model.event import AgentStop, Event
+    from bylaw.model.session import Session
     from bylaw.model.values import JSON
+    from bylaw.runtime.answer import Answer, StopAnswer
+    from bylaw.runtime.effects import Performer, Performers
+    from bylaw.runtime.loop import Loop
     from bylaw.runtime.needs import Gatherers
-    from bylaw.runtime.performing import Performer, Performers
+    from bylaw.runtime.rules_in_force import DisabledRules
+    from bylaw.runtime.settings import ModelSettings
+    from bylaw.store.journal.records import Record
 
     # Takes the path of a ChatMD file and an input; returns the answer of its model.
     RunAgent = Callable[[str, str], str]
@@ -44,7 +64,7 @@ _STATUSES = {
     CallStatus.TIMEOUT: EffectStatus.TIMEOUT,
 }
 # The result of an effect for an agent whose chat ended when an earlier process died.
-GONE = StepOutcome(EffectStatus.FAILED, {"error": "the chat of the agent is over"})
+CHAT_ENDED = StepOutcome(EffectStatus.FAILED, {"error": "the chat of the agent is over"})
 
 
 class ChatHost:
@@ -88,10 +108,10 @@ class ChatHost:
         }
         return {op: partial(self._perform, method) for op, method in methods.items()}
 
-    def _perform(self, method: Performer, due: Due, event: Event) -> StepOutcome:
-        return method(due, event) if event.agent == self._agent_name else GONE
+    def _perform(self, method: Performer, due: DueStep, event: Event) -> StepOutcome:
+        return method(due, event) if event.agent == self._agent_name else CHAT_ENDED
 
-    def _insert(self, due: Due, _event: Event) -> StepOutcome:
+    def _insert(self, due: DueStep, _event: Event) -> StepOutcome:
         step = due.step
         assert isinstance(step, MessageInsert)
         assert isinstance(step.text, str)
@@ -101,12 +121,12 @@ class ChatHost:
             self._transcript.add(message(step.role, step.text, due.plan.rule))
         return DONE
 
-    def _log(self, due: Due, _event: Event) -> StepOutcome:
+    def _log(self, due: DueStep, _event: Event) -> StepOutcome:
         assert isinstance(due.step, Log)
         self._transcript.listener.log(due.step.level, due.plan.rule, due.step.text)
         return DONE
 
-    def _call(self, due: Due, event: Event) -> StepOutcome:
+    def _call(self, due: DueStep, event: Event) -> StepOutcome:
         step = due.step
         assert isinstance(step, ToolCall)
         assert isinstance(event, ToolBefore)
@@ -116,7 +136,7 @@ class ChatHost:
         told: JSON = {"error": result.text} if result.failed else {"result": result.value}
         return StepOutcome(_STATUSES[result.status], told)
 
-    def _agent(self, due: Due, _event: Event) -> StepOutcome:
+    def _agent(self, due: DueStep, _event: Event) -> StepOutcome:
         step = due.step
         assert isinstance(step, AgentRun)
         assert isinstance(step.input, str)
@@ -125,7 +145,7 @@ class ChatHost:
         except BylawError as problem:
             return StepOutcome(EffectStatus.FAILED, {"error": str(problem)})
 
-    def _compact(self, due: Due, _event: Event) -> StepOutcome:
+    def _compact(self, due: DueStep, _event: Event) -> StepOutcome:
         step = due.step
         assert isinstance(step, HistoryCompact)
         try:
@@ -151,14 +171,14 @@ class ChatHost:
 
     def call_denied(self, before: ToolBefore, decision: Decision) -> None:
         """Write exactly one response, in the name of the first rule that denied."""
-        if not self._waits(before.call):
+        if not self._has_no_response(before.call):
             return
         told = denial_message(before, decision)
         assert told is not None
         denying = next(r.rule for r in decision.reasons if r.verdict is Verdict.DENY)
         self._transcript.add(response(before.call, told.text, failed=True, rule=denying))
 
-    def _waits(self, call_id: str) -> bool:
+    def _has_no_response(self, call_id: str) -> bool:
         """Whether a call of this file has no response; an earlier process may have written one."""
         blocks = reversed(self._transcript.blocks)
         last = next((block for block in blocks if block.call == call_id), None)
@@ -166,10 +186,10 @@ class ChatHost:
 
     def call_refused(self, before: ToolBefore, text: str, rule: str) -> None:
         """Write the response to a refused call, so that every call of this file has one."""
-        if self._waits(before.call):
+        if self._has_no_response(before.call):
             self._transcript.add(response(before.call, text, failed=True, rule=rule))
 
-    def too_deep(self, event: Event, due: Due) -> str:
+    def too_deep(self, event: Event, due: DueStep) -> str:
         """Write to the chat that a step was not performed, and return the text (CM-A32)."""
         text = (
             f"{due.step.op} of rule {due.plan.rule} was not performed:"
@@ -178,3 +198,70 @@ class ChatHost:
         if event.agent == self._agent_name:
             self._transcript.add(message(Role.DEVELOPER, text, due.plan.rule))
         return text
+
+
+class AgentChannel:
+    """One agent's connection to its session."""
+
+    def __init__(
+        self, loop: Loop, session: str, agent: str, switches: DisabledRules, model: ModelSettings
+    ) -> None:
+        self._loop = loop
+        self.session_id = session
+        self.agent = agent
+        self._switches = switches
+        self._model = model
+
+    def submit(self, event: Event) -> Answer:
+        """Record an event, decide it, and perform its effects."""
+        (answer,) = self._loop.take([self._stamp(event)])
+        return answer
+
+    def stop(self, event: AgentStop, max_blocks: int, in_a_row: int) -> tuple[Answer, StopAnswer]:
+        """Submit a stop of the model. If violations no longer block, record their release."""
+        answer = self.submit(event)
+        judged = decide_stop(answer, self._loop.journal, max_blocks, BlocksBefore(in_a_row))
+        self._loop.take(judged.release_records)
+        return answer, judged
+
+    def is_allowed(self, event: Event) -> bool:
+        """Whether the rules would allow the event now, without any action."""
+        decision = self.preview(event)
+        return decision.verdict is Verdict.ALLOW and not decision.plans
+
+    def preview(self, event: Event) -> Decision:
+        """Return what the rules would decide now. Nothing is recorded."""
+        return self._loop.runtime.preview(self._stamp(event))
+
+    def recover(self) -> None:
+        """Finish what an earlier process left unfinished."""
+        self._loop.runtime.recover(self.session_id)
+
+    def session(self) -> Session:
+        """Return the session as recorded."""
+        return self._loop.journal.session(self.session_id)
+
+    def has_event_of(self, block: Block, since: int) -> bool:
+        """Whether the event of a message is recorded after event number `since`.
+
+        False if a rule denied the last prompt: the model must not answer that.
+        """
+        said = (block.role, block.text)
+        told = (record.event for record in self._records(Kind.MESSAGE, since))
+        return not self.is_prompt_denied() and any(
+            isinstance(event, Message) and (event.role, event.text) == said and not event.cause
+            for event in told
+        )
+
+    def is_prompt_denied(self) -> bool:
+        """Whether a rule denied the last prompt."""
+        last = [record.decision.verdict for record in self._records(Kind.PROMPT)][-1:]
+        return any(map(is_not_allowed, last))
+
+    def _records(self, kind: Kind, since: int = 0) -> Iterator[Record]:
+        found = records_since(self._loop.journal, self.session_id, since, kind)
+        return (record for record in found if record.event.agent == self.agent)
+
+    def _stamp(self, event: Event) -> Event:
+        named = replace(event, session=self.session_id, agent=self.agent)
+        return with_model_facts(self._switches.stamp(named), self._model)

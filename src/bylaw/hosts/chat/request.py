@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.chat.blocks import BlockKind
-from bylaw.hosts.chat.messages import Call, Sent
-from bylaw.model.text_size import count_tokens
+from bylaw.hosts.chat.blocks import BlockKind, ModelCall, RequestMessage
+from bylaw.model.history import count_tokens
 from bylaw.model.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
 
 
-def messages_of(blocks: Sequence[Block]) -> tuple[Sent, ...]:
+def messages_of(blocks: Sequence[Block]) -> tuple[RequestMessage, ...]:
     """Return the messages to send."""
-    return tuple(_sent(list(blocks)))
+    return tuple(_ordered_messages(list(blocks)))
 
 
-def unanswered(blocks: Sequence[Block]) -> list[Block]:
+def unanswered_calls(blocks: Sequence[Block]) -> list[Block]:
     """Return the calls without a response, in order. An id may be used again later."""
     waiting: dict[str, Block] = {}
     for block in blocks:
@@ -36,7 +35,7 @@ def unanswered(blocks: Sequence[Block]) -> list[Block]:
     return list(waiting.values())
 
 
-def orphans(blocks: Sequence[Block]) -> list[Block]:
+def orphan_responses(blocks: Sequence[Block]) -> list[Block]:
     """Return the responses without an earlier call, or to a call that already has one."""
     waiting: set[str] = set()
     found = []
@@ -72,17 +71,17 @@ def begins_message(block: Block, before: Block | None) -> bool:
     return block.by_model and not (before is not None and before.by_model)
 
 
-def replies_in(blocks: Sequence[Block]) -> int:
+def count_replies(blocks: Sequence[Block]) -> int:
     """Return the number of turns of the model."""
     ends = [*blocks[1:], None]
     return sum(
         1
         for block, follower in zip(blocks, ends, strict=False)
-        if block.by_model and not goes_on(block, follower)
+        if block.by_model and not has_next_call(block, follower)
     )
 
 
-def goes_on(block: Block, follower: Block | None) -> bool:
+def has_next_call(block: Block, follower: Block | None) -> bool:
     """Whether the next block is a call of the same message."""
     return (
         follower is not None
@@ -92,7 +91,7 @@ def goes_on(block: Block, follower: Block | None) -> bool:
     )
 
 
-def _sent(blocks: list[Block]) -> Iterator[Sent]:
+def _ordered_messages(blocks: list[Block]) -> Iterator[RequestMessage]:
     # The moved blocks may themselves have calls with blocks between them. A stack, because a file
     # can nest them to any depth.
     stack = [(blocks, 0)]
@@ -102,50 +101,50 @@ def _sent(blocks: list[Block]) -> Iterator[Sent]:
             continue
         end = _end_of_message(run, at)
         message = run[at:end]
-        yield _one(message)
+        yield _message(message)
         calls = {block.call for block in message if block.kind is BlockKind.CALL}
         if not calls:
             stack.append((run, end))
             continue
-        behind_all = _behind_last_response(run, end, calls)
+        behind_all = _end_of_responses(run, end, calls)
         behind = run[end:behind_all]
-        yield from (_one([one]) for one in behind if _answers(one, calls))
+        yield from (_message([one]) for one in behind if _is_response_to(one, calls))
         stack.append((run, behind_all))
-        stack.append(([one for one in behind if not _answers(one, calls)], 0))
+        stack.append(([one for one in behind if not _is_response_to(one, calls)], 0))
 
 
 def _end_of_message(blocks: list[Block], at: int) -> int:
     """Return the place after the assistant's text and calls. A rule's call is its own message."""
     end = at + 1
-    while end < len(blocks) and goes_on(blocks[end - 1], blocks[end]):
+    while end < len(blocks) and has_next_call(blocks[end - 1], blocks[end]):
         end += 1
     return end
 
 
-def _behind_last_response(blocks: list[Block], at: int, calls: set[str]) -> int:
+def _end_of_responses(blocks: list[Block], at: int, calls: set[str]) -> int:
     missing, place = set(calls), at
     while missing and place < len(blocks):
         block = blocks[place]
-        if _answers(block, missing):
+        if _is_response_to(block, missing):
             missing.discard(block.call)
             at = place + 1
         place += 1
     return at
 
 
-def _answers(block: Block, calls: set[str]) -> bool:
+def _is_response_to(block: Block, calls: set[str]) -> bool:
     return block.kind is BlockKind.RESPONSE and block.call in calls
 
 
-def _one(message: list[Block]) -> Sent:
+def _message(message: list[Block]) -> RequestMessage:
     first = message[0]
     calls = tuple(
-        Call(block.call, block.tool, block.text)
+        ModelCall(block.call, block.tool, block.text)
         for block in message
         if block.kind is BlockKind.CALL
     )
     is_response = first.kind is BlockKind.RESPONSE
-    return Sent(
+    return RequestMessage(
         role=first.role if not calls else Role.ASSISTANT,
         text="" if first.kind is BlockKind.CALL else first.text,
         calls=calls,

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.names import NAME
 from bylaw.hosts.chat.blocks import BlockKind
-from bylaw.hosts.chat.request import orphans, replies_in, size_of, unanswered
-from bylaw.hosts.chat.toolbox import failure
+from bylaw.hosts.chat.request import count_replies, orphan_responses, size_of, unanswered_calls
+from bylaw.hosts.chat.tool_calls import failure
 from bylaw.hosts.chat.transcript import message, response
+from bylaw.languages.chatmd import NAME
+from bylaw.model.display import number_of
 from bylaw.model.errors import BylawError
 from bylaw.model.event import HistoryChanged, Message, SessionStart, ToolAfter
-from bylaw.model.history import Said
-from bylaw.model.uid import built_in_uid
+from bylaw.model.history import WINDOW, HistoryMessage
+from bylaw.model.rule import built_in_uid
 from bylaw.model.vocabulary import CallStatus, Role
-from bylaw.model.window import WINDOW
-from bylaw.tools.printers.wording import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +37,7 @@ EDITED = (
     " What rules count and remember continues from the record."
 )
 INTERRUPTED = "the call was interrupted before its response; the tool may have run"
-NOT_BEGUN = "the call was interrupted before it began"
+NOT_STARTED = "the call was interrupted before it began"
 
 
 def resume(driver: Driver) -> None:
@@ -47,28 +46,28 @@ def resume(driver: Driver) -> None:
     _refuse_orphans(transcript.blocks, transcript.file.name)
     known = channel.session().seq > 0
     new = _new_blocks(driver, known=known)
-    told = bool(new) and known and _is_told(driver, new[0])
-    _note_untold(driver, new)
+    told = bool(new) and known and _is_submitted(driver, new[0])
+    _note_new(driver, new)
     if not known:
         channel.submit(SessionStart())
     channel.recover()
     if transcript.file.cut:
         transcript.listener.note("the last block was incomplete and was removed")
     _answer_interrupted(driver, known=known)
-    _tell_endings(driver)
-    _agree(driver, new[told:], known=known)
+    _submit_call_ends(driver)
+    _sync_history(driver, new[told:], known=known)
     _finish_turn(driver)
     if not driver.stopped:
-        _tell_new(driver, new, told=told)
+        _submit_new(driver, new, told=told)
 
 
-def _is_told(driver: Driver, block: Block) -> bool:
+def _is_submitted(driver: Driver, block: Block) -> bool:
     """Whether an earlier process submitted the block before it died, so its event is recorded."""
     begun = driver.transcript.file.begun
-    return begun >= 0 and driver.channel.has_told(block, begun)
+    return begun >= 0 and driver.channel.has_event_of(block, begun)
 
 
-def _note_untold(driver: Driver, new: Sequence[Block]) -> None:
+def _note_new(driver: Driver, new: Sequence[Block]) -> None:
     """Note where new blocks begin, so that the next process submits them if this one dies.
 
     Without the note, the writes that come first would make them part of the known text.
@@ -77,10 +76,10 @@ def _note_untold(driver: Driver, new: Sequence[Block]) -> None:
     own = [block.element.span.start for block in new if block.source.path == file.name]
     if own:
         after = file.begun if file.begun >= 0 else driver.channel.session().seq
-        file.telling(len(file.source.text[: own[0]].encode()), after)
+        file.note_submission(len(file.source.text[: own[0]].encode()), after)
 
 
-def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
+def _submit_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
     """Submit new blocks. If the process dies, the next one submits the rest."""
     file = driver.transcript.file
     source, at, size = file.source, 0, 0
@@ -89,7 +88,7 @@ def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
         if block.source.path == file.name and file.source is source:
             size += len(source.text[at : block.element.span.start].encode())
             at = block.element.span.start
-            file.telling(size, driver.channel.session().seq)
+            file.note_submission(size, driver.channel.session().seq)
         driver.told(block, recorded=told)
         told = False
         if driver.stopped:
@@ -98,7 +97,7 @@ def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
 
 
 def _refuse_orphans(blocks: Sequence[Block], name: str) -> None:
-    found = orphans(blocks)
+    found = orphan_responses(blocks)
     if found:
         wrong = f"the response `{found[0].call}` answers no earlier call"
         raise BylawError(f"`{name}`: {wrong}")
@@ -109,19 +108,19 @@ def _new_blocks(driver: Driver, *, known: bool) -> list[Block]:
     blocks, file = driver.transcript.blocks, driver.transcript.file
     if known and not file.edited and file.known >= 0:
         at = len(file.source.text.encode()[: file.known].decode(errors="ignore"))
-        own = [block for block in blocks if _stands_behind(block, at, file.name)]
-    elif file.known < 0 and not replies_in(blocks):
+        own = [block for block in blocks if _is_after(block, at, file.name)]
+    elif file.known < 0 and not count_replies(blocks):
         own = blocks
     else:
-        own = _behind_last_reply(blocks)
+        own = _after_last_reply(blocks)
     return [block for block in own if block.kind is BlockKind.MESSAGE and not block.synthetic]
 
 
-def _stands_behind(block: Block, at: int, name: str) -> bool:
+def _is_after(block: Block, at: int, name: str) -> bool:
     return block.source.path == name and block.element.span.start >= at
 
 
-def _behind_last_reply(blocks: Sequence[Block]) -> list[Block]:
+def _after_last_reply(blocks: Sequence[Block]) -> list[Block]:
     last = max((place for place, block in enumerate(blocks) if block.by_model), default=-1)
     behind = blocks[last + 1 :]
     return [block for block in behind if block.by_person]
@@ -132,16 +131,16 @@ def _answer_interrupted(driver: Driver, *, known: bool) -> None:
     transcript, channel = driver.transcript, driver.channel
     calls = channel.session().calls
     made = {one.call for one in calls.pending} | {one.call for one in calls.tools}
-    for block in unanswered(transcript.blocks):
+    for block in unanswered_calls(transcript.blocks):
         begun = block.call in made or not known
-        text = failure(INTERRUPTED if begun else NOT_BEGUN).text
+        text = failure(INTERRUPTED if begun else NOT_STARTED).text
         (written,) = transcript.add(response(block.call, text, failed=True, rule=block.via_rule))
         # Rules do not react to their own effects, and which event caused a rule's call is lost.
         if not block.synthetic:
             channel.submit(Message(role=Role.TOOL, text=written.text))
 
 
-def _tell_endings(driver: Driver) -> None:
+def _submit_call_ends(driver: Driver) -> None:
     """Submit the end of model calls that have a response in the file but not in the session."""
     pending = {one.call: one for one in driver.channel.session().calls.pending}
     for block in driver.transcript.blocks:
@@ -160,7 +159,7 @@ def _tell_endings(driver: Driver) -> None:
             driver.channel.submit(ended)
 
 
-def _agree(driver: Driver, new: Sequence[Block], *, known: bool) -> None:
+def _sync_history(driver: Driver, new: Sequence[Block], *, known: bool) -> None:
     """Set the history that rules read to what the file has."""
     channel, transcript = driver.channel, driver.transcript
     unknown = set(map(id, new))
@@ -170,22 +169,22 @@ def _agree(driver: Driver, new: Sequence[Block], *, known: bool) -> None:
     edited = transcript.file.edited
     if (history.length, history.tokens) != (length, tokens) or edited:
         why = "edited" if edited else "resume"
-        newest = tuple(_said(old))
+        newest = tuple(_history_messages(old))
         event = HistoryChanged(length=length, tokens=tokens, why=why, newest=newest)
         channel.submit(event)
-    if not known and replies_in(old):
-        _tell(driver, NO_RECORD)
+    if not known and count_replies(old):
+        _add_note(driver, NO_RECORD)
     elif edited:
         messages = number_of(size_of(transcript.blocks)[0], "message")
-        _tell(driver, EDITED.format(messages=messages))
+        _add_note(driver, EDITED.format(messages=messages))
 
 
-def _said(blocks: Sequence[Block]) -> list[Said]:
+def _history_messages(blocks: Sequence[Block]) -> list[HistoryMessage]:
     spoken = [block for block in blocks if block.kind is not BlockKind.CALL]
-    return [Said(role=block.role, content=block.text) for block in spoken[-WINDOW:]]
+    return [HistoryMessage(role=block.role, content=block.text) for block in spoken[-WINDOW:]]
 
 
-def _tell(driver: Driver, text: str) -> None:
+def _add_note(driver: Driver, text: str) -> None:
     driver.transcript.listener.note(text)
     driver.transcript.add(message(Role.DEVELOPER, text, RULE))
     driver.channel.submit(Message(role=Role.DEVELOPER, text=text, cause=(UID,)))
@@ -199,7 +198,7 @@ def _finish_turn(driver: Driver) -> None:
     driver.owes_turn = _owes_turn(driver)
     if not driver.channel.session().turns.open or driver.channel.agent:
         return
-    if replies_in(blocks) > driver.transcript.file.replies:
+    if count_replies(blocks) > driver.transcript.file.replies:
         text = replies[-1].text if not called else _text_before(blocks, replies[-1])
         driver.finish(text, goes_on=called)
     else:
@@ -213,8 +212,8 @@ def _owes_turn(driver: Driver) -> bool:
     The session says so. If it is unknown or the file was edited, the model must answer if a person
     wrote last.
     """
-    last = next(filter(_is_said, reversed(driver.transcript.blocks)), None)
-    if last is None or last.halts or (last.by_person and driver.channel.keeps_back()):
+    last = next(filter(_is_conversation, reversed(driver.transcript.blocks)), None)
+    if last is None or last.halts or (last.by_person and driver.channel.is_prompt_denied()):
         return False
     if last.kind is BlockKind.CALL:
         return True
@@ -224,7 +223,7 @@ def _owes_turn(driver: Driver) -> bool:
     return session.turns.begun == session.turns.before_prompt and last.role is Role.USER
 
 
-def _is_said(block: Block) -> bool:
+def _is_conversation(block: Block) -> bool:
     return block.by_person or block.by_model or block.halts
 
 

@@ -22,35 +22,53 @@ from pkgutil import walk_packages
 from time import monotonic
 
 import bylaw
-from bylaw.hosts.hooks.closing import patience_s
-from bylaw.hosts.hooks.front import MAX_PAYLOAD
-from bylaw.hosts.hooks.judging import judge
-from bylaw.hosts.hooks.line import GO, LOCK, SOCKET, TAKEN, Request, address, length_of
-from bylaw.runtime.own_place import is_own, state_home
-from bylaw.runtime.paths import as_bytes
+from bylaw.hosts.clients.fail_closed import patience_s
+from bylaw.hosts.hooks.child import run_child
+from bylaw.hosts.hooks.entrypoint import MAX_PAYLOAD
+from bylaw.hosts.hooks.resident_client import (
+    GO,
+    LOCK,
+    SOCKET,
+    TAKEN,
+    Request,
+    request_length,
+    socket_address,
+)
+from bylaw.store.paths import as_bytes, is_only_ours, state_home
 from bylaw.version import __version__
 
 IDLE_S = 20 * 60.0
-LOOK_S = 5.0  # how often it checks whether it must exit
+CHECK_INTERVAL_S = 5.0  # how often it checks whether it must exit
 LINGER_S = 3.0  # how long a child keeps the journal open for the next one
 # Time for the caller to send the whole request and `GO`. The caller gives up after `HAND_OVER_S`,
 # which is far less. This limit only ends a child whose caller hangs with the connection open.
-TAKING_S = 30
+REQUEST_TIMEOUT_S = 30
 MAX_REQUEST = MAX_PAYLOAD + (4 << 20)
 _PIECE = 1 << 16
 # Prefixes of the modules that hooks use. Code of other commands is not imported.
-NEEDED = tuple(
+PRELOADED = tuple(
     f"bylaw.{name}."
-    for name in ("model", "expr", "engine", "dialects", "runtime", "hosts.hooks", "hosts.worktree")
+    for name in (
+        "model",
+        "paths",
+        "expr",
+        "engine",
+        "languages",
+        "store",
+        "runtime",
+        "worktree",
+        "hosts.clients",
+        "hosts.hooks",
+    )
 )
-NOT_NEEDED = tuple(f"bylaw.hosts.hooks.{name}" for name in ("canary", "doctor", "install"))
-LATE = ("difflib", "encodings.ascii")  # standard modules that hooks import only when needed
+NOT_PRELOADED = tuple(f"bylaw.hosts.hooks.{name}" for name in ("canary", "doctor", "install"))
+LATE_IMPORTS = ("difflib", "encodings.ascii")  # standard modules that hooks import only when needed
 
 
 def serve() -> int:
     """Answer requests until the resident must exit. Return 1 if it cannot start, else 0."""
     folder = os.fsdecode(as_bytes(state_home()))
-    if not folder or not _made(folder):
+    if not folder or not _make_folder(folder):
         return 1
     lock = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
@@ -58,16 +76,16 @@ def serve() -> int:
     except BlockingIOError:
         return 0  # another resident runs
     _import_all()
-    with _listening(folder) as listener:
+    with _listen(folder) as listener:
         _Resident(listener, f"{folder}/{SOCKET}").run()
     return 0
 
 
-def _made(folder: str) -> bool:
+def _make_folder(folder: str) -> bool:
     try:
         os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is slow
         os.chmod(folder, 0o700)  # noqa: PTH101 - same
-        return is_own(os.stat(folder))  # noqa: PTH116 - pathlib is slow
+        return is_only_ours(os.stat(folder))  # noqa: PTH116 - pathlib is slow
     except OSError:
         return False
 
@@ -75,23 +93,23 @@ def _made(folder: str) -> bool:
 def _import_all() -> None:
     """Import everything that a hook may need, so that no child has to."""
     for found in walk_packages(bylaw.__path__, "bylaw."):
-        if found.name.startswith(NEEDED) and not found.name.startswith(NOT_NEEDED):
+        if found.name.startswith(PRELOADED) and not found.name.startswith(NOT_PRELOADED):
             with suppress(ImportError):  # an optional dependency is not installed
                 import_module(found.name)
-    for name in LATE:
+    for name in LATE_IMPORTS:
         import_module(name)
     gc.collect()
     gc.freeze()  # no child has to traverse the objects that exist now
 
 
-def _listening(folder: str) -> socket.socket:
+def _listen(folder: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     fresh = f"{SOCKET}.{os.getpid()}"
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(FileNotFoundError):
             os.unlink(fresh, dir_fd=opened)
-        listener.bind(address(opened, fresh))
+        listener.bind(socket_address(opened, fresh))
         os.chmod(fresh, 0o600, dir_fd=opened)
         listener.listen(64)
         os.rename(fresh, SOCKET, src_dir_fd=opened, dst_dir_fd=opened)
@@ -109,8 +127,8 @@ class _Resident:
         self._last = monotonic()
 
     def run(self) -> None:
-        while self._is_wanted():
-            if not select.select([self._listener], [], [], LOOK_S)[0]:
+        while self._must_run():
+            if not select.select([self._listener], [], [], CHECK_INTERVAL_S)[0]:
                 continue
             line, _ = self._listener.accept()
             if self._code != _code_stamp():
@@ -121,7 +139,7 @@ class _Resident:
             line.close()
             _reap()
 
-    def _is_wanted(self) -> bool:
+    def _must_run(self) -> bool:
         _reap()
         try:
             there = os.stat(self._path).st_ino == self._socket  # noqa: PTH116 - pathlib is slow
@@ -142,8 +160,8 @@ def _reap() -> None:
 def _serve_one(line: socket.socket) -> None:
     """Run the child: take over folder and environment of the caller, then decide."""
     try:
-        signal.alarm(TAKING_S)
-        asked = Request(_received(line))
+        signal.alarm(REQUEST_TIMEOUT_S)
+        asked = Request(_receive(line))
         if asked.version != __version__:
             os._exit(0)
         os.chdir(asked.folder)
@@ -155,17 +173,17 @@ def _serve_one(line: socket.socket) -> None:
         signal.alarm(int(patience_s(asked.event) + LINGER_S) + 1)
     except BaseException:  # noqa: BLE001 - the caller then decides in its own child
         os._exit(1)
-    judge(asked.host, asked.event, asked.data, line.detach(), LINGER_S)
+    run_child(asked.host, asked.event, asked.data, line.detach(), LINGER_S)
 
 
-def _received(line: socket.socket) -> bytes:
+def _receive(line: socket.socket) -> bytes:
     pieces: list[bytes] = []
     size = whole = 0
     while not whole or size < whole:
         piece = line.recv(_PIECE)
         pieces.append(piece)
         size += len(piece)
-        whole = whole or length_of(b"".join(pieces))
+        whole = whole or request_length(b"".join(pieces))
         if not piece or max(size, whole) > MAX_REQUEST:
             raise ValueError
     return b"".join(pieces)
@@ -174,10 +192,10 @@ def _received(line: socket.socket) -> bytes:
 def _code_stamp() -> list[tuple[str, int, int]]:
     """Return a stamp that changes with any imported file of Bylaw, even if it becomes older."""
     ours = [(name, module) for name, module in sys.modules.items() if name.startswith("bylaw")]
-    return [(name, *_stamp_of(getattr(module, "__file__", None))) for name, module in ours]
+    return [(name, *_file_stamp(getattr(module, "__file__", None))) for name, module in ours]
 
 
-def _stamp_of(file: str | None) -> tuple[int, int]:
+def _file_stamp(file: str | None) -> tuple[int, int]:
     try:
         found = os.stat(file) if file else None  # noqa: PTH116 - pathlib is slow
     except OSError:

@@ -1,4 +1,4 @@
-"""Codes for RULE_DSL files."""
+"""Codes for RULE_DSL: files, and actions of matching rules that could not be carried out."""
 
 from bylaw.model.codes import Code, Example
 
@@ -9,7 +9,7 @@ _BUS = {
     "guards": "{category_in: [A]}",
     "actions": '[{type: write_bus, channel: output, template: "done {{msg_id}}"}]',
 }
-_TELL = "{type: write_bus, channel: output, template: done}"
+_WRITE_BUS = "{type: write_bus, channel: output, template: done}"
 
 
 def _rule(**changed: str) -> Example:
@@ -32,7 +32,7 @@ def _one_of_two(rule_id: str, priority: int, phases: str) -> str:
         f"  - rule_id: {rule_id}\n    priority: {priority}\n"
         "    trigger: {kind: bus_input}\n"
         f"    guards: {{phase_in: {phases}, category_in: [A]}}\n"
-        f"    actions: [{_TELL}]\n"
+        f"    actions: [{_WRITE_BUS}]\n"
     )
 
 
@@ -151,7 +151,7 @@ LAW_LOCK_KEY = Code(
     "The key is part of a file name, which must stay in the folder of the locks. Results of "
     "commands are not known when a lock is taken.",
     "Write letters, digits, `_`, `.` and `-`, at most 100, and fields such as `{{msg_id}}`.",
-    _rule(actions=f"\n  - {{type: write_processing_lock, lock_key: ../../x}}\n  - {_TELL}"),
+    _rule(actions=f"\n  - {{type: write_processing_lock, lock_key: ../../x}}\n  - {_WRITE_BUS}"),
 )
 LAW_SHELL_SYNTAX = Code(
     "law-shell-syntax",
@@ -217,4 +217,21 @@ LAW_SHADOWED = Code(
     "The first rule that matches ends the search, unless it has `continue: true`.",
     "Give the rule a smaller `priority`, narrow the earlier one, or delete one of the two.",
     _two(_one_of_two("R-ALL", 10, "[1, 2, 3]"), _one_of_two("R-TWO", 20, "[2]")),
+)
+
+
+LAW_FOLDER_NOT_ALLOWED = Code(
+    "law-folder-not-allowed",
+    "a command would run outside of the allowed folders",
+    "Commands run only within `allowed_roots`, which are compared by whole folder names. Without "
+    "that list, no command runs.",
+    "Write a `cwd` within these folders, without `..`, or add the folder to `[command] roots`.",
+    Example("law-action", "{type: run_cmd, cmd: npm run lint, cwd: src/../lib, timeout_sec: 60}"),
+)
+LAW_NOTHING_TO_RUN = Code(
+    "law-nothing-to-run",
+    "a rule runs the commands of the message, but the message has none",
+    '`cmd: "{{run}}"` stands for the list `run` of the message.',
+    "Add the commands to `run` of the message, or write the command in the rule.",
+    Example("law-action", '{type: run_cmd, cmd: "{{run}}", cwd: src, timeout_sec: 60}'),
 )

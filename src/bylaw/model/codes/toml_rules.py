@@ -1,4 +1,4 @@
-"""Codes for TOML rules."""
+"""Codes for TOML, and for TOML rules."""
 
 from bylaw.model.codes import Code, Example
 
@@ -173,4 +173,20 @@ EMPTY_NOTICE = Code(
         f'[rule]\nid = "a-rule"\ntrigger = "on_turn_start"\n\n{_CONDITION}\n[action]\n'
         'type = "notify_self"\nmessage = "{% if context.turn.number > 9 %}late{% endif %}"\n',
     ),
+)
+
+
+TOML_SYNTAX = Code(
+    "toml-syntax",
+    "the text is not TOML",
+    "A file is read completely before any part of it takes effect.",
+    "Fix the file at the underlined place.",
+    Example("toml", "[rule\nid = 5\n"),
+)
+TOML_TOO_LARGE = Code(
+    "toml-too-large",
+    "the text is larger than the limit for settings and rules",
+    "A limit on the text limits the work of reading it.",
+    "Split the file.",
+    Example("toml", "a = 1\n" * 60_000),
 )

@@ -7,12 +7,11 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import strategies as st
 
-from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.hosts.chat.blocks import read_blocks
+from bylaw.hosts.chat.blocks import Reply, read_blocks
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.messages import Reply
 from bylaw.hosts.chat.transcript import call, message, response
+from bylaw.languages.chatmd.parser import parse
 from bylaw.model.effects import HistoryCompact
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import Role

@@ -4,7 +4,7 @@ import pytest
 from compaction_chats import blocks_of, chat, compacted, document_of, step, undone, written
 
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.compaction.failing import CompactionError
+from bylaw.hosts.chat.compaction.units import CompactionError
 from bylaw.hosts.chat.transcript import message
 from bylaw.model.vocabulary import Role
 

@@ -3,12 +3,17 @@
 import pytest
 from compaction_chats import RULE, blocks_of, chat, compacted, step, written
 
-from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.hosts.chat.blocks import read_blocks
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.compaction.failing import CompactionError
-from bylaw.hosts.chat.compaction.wishes import Keep, Strategy, read_keep, read_strategy
+from bylaw.hosts.chat.compaction.units import (
+    CompactionError,
+    KeepOptions,
+    Strategy,
+    read_keep,
+    read_strategy,
+)
 from bylaw.hosts.chat.transcript import call, message, response
+from bylaw.languages.chatmd.parser import parse
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import Role
 
@@ -122,7 +127,7 @@ def test_what_was_imported_stays():
 
 
 def test_the_words_of_keep_and_strategy():
-    assert read_keep(" system, latest:06") == Keep(frozenset({Role.SYSTEM}), 6)
+    assert read_keep(" system, latest:06") == KeepOptions(frozenset({Role.SYSTEM}), 6)
     assert read_strategy("summary + relevance") == set(Strategy)
 
 

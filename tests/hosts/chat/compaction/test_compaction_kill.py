@@ -9,7 +9,7 @@ from compaction_chats import blocks_of, written
 
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.request import orphans, replies_in
+from bylaw.hosts.chat.request import count_replies, orphan_responses
 from bylaw.hosts.chat.transcript import call, message, response
 from bylaw.model.effects import HistoryCompact
 from bylaw.model.vocabulary import Role
@@ -39,7 +39,7 @@ def watch(event, args):
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
 with opened(Path({path!r})) as file:
-    file.turn_begins(2)
+    file.note_turn(2)
     sys.addaudithook(watch)
     Compactor(None).compact(file, STEP, "tidy")
 """
@@ -63,9 +63,9 @@ def test_it_is_the_old_file_or_the_new_one(tmp_path, rename, is_new):
         assert not file.edited
         assert (file.known, file.cut) == (path.stat().st_size, 0)
         blocks = blocks_of(file.source.text)
-        assert orphans(blocks) == []
+        assert orphan_responses(blocks) == []
         # Two replies stood before the turn began, and both are in the archive now.
-        assert file.replies == replies_in(blocks) == (0 if is_new else 2)
+        assert file.replies == count_replies(blocks) == (0 if is_new else 2)
         done = Compactor(None).compact(file, STEP, "tidy")
         assert done.replaced == (0 if is_new else 4)
         file.append(written(message(Role.DEVELOPER, done.note, rule="tidy")))

@@ -8,11 +8,11 @@ from compaction_chats import RULE, Summariser, blocks_of, chat, compacted, step,
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bylaw.hosts.chat.blocks import ModelCall, Reply
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.compaction.failing import CompactionError
-from bylaw.hosts.chat.compaction.judge import MAX_JUDGED
+from bylaw.hosts.chat.compaction.relevance import MAX_SCORED
 from bylaw.hosts.chat.compaction.summary import MAX_MATERIAL_CHARS, MAX_SUMMARY_CHARS
-from bylaw.hosts.chat.messages import Call, Reply
+from bylaw.hosts.chat.compaction.units import CompactionError
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.hosts.chat.transcript import call, message, response
 from bylaw.model.vocabulary import Role
@@ -74,9 +74,9 @@ def test_only_a_quarter_stays_however_relevant_all_of_it_is():
 
 
 def test_only_the_newest_are_judged():
-    scores = json.dumps({str(number): 1 for number in range(1, MAX_JUDGED + 1)})
+    scores = json.dumps({str(number): 1 for number in range(1, MAX_SCORED + 1)})
     model = Summariser(scores)
-    compacted(users(MAX_JUDGED + 5, "x" * 5000), "latest:0", "relevance", model)
+    compacted(users(MAX_SCORED + 5, "x" * 5000), "latest:0", "relevance", model)
     asked = model.requests[0].messages[1].text
     assert "## 1\nuser: m5 " in asked
     assert "user: m4 " not in asked
@@ -98,7 +98,7 @@ FAILURES = {
     "empty": ["", " ", "\n"],
     "too long": ["x" * (MAX_SUMMARY_CHARS + 1)] * 3,
     "cut": [Reply(text="1. Requ", cut="the length limit was reached")] * 3,
-    "calls": [Reply(text="I look", calls=(Call("a", "shell", "{}"),))] * 3,
+    "calls": [Reply(text="I look", calls=(ModelCall("a", "shell", "{}"),))] * 3,
 }
 NO_SCORES = {
     "no JSON": ["all are fine"] * 3,

@@ -17,8 +17,8 @@ from compaction_chats import (
 )
 from hypothesis import HealthCheck, given, settings
 
-from bylaw.hosts.chat.compaction.wishes import read_keep
-from bylaw.hosts.chat.request import messages_of, orphans, size_of, unanswered
+from bylaw.hosts.chat.compaction.units import read_keep
+from bylaw.hosts.chat.request import messages_of, orphan_responses, size_of, unanswered_calls
 from bylaw.model.vocabulary import Role
 
 often = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -61,9 +61,9 @@ def inside(text, archive):
 def test_no_call_is_separated_from_its_response(text, keep, strategy):
     _, new = compacted(text, keep, strategy)
     blocks = blocks_of(new)
-    assert orphans(blocks) == []
-    waiting = [one.call for one in unanswered(blocks_of(text))]
-    assert [one.call for one in unanswered(blocks)] == waiting
+    assert orphan_responses(blocks) == []
+    waiting = [one.call for one in unanswered_calls(blocks_of(text))]
+    assert [one.call for one in unanswered_calls(blocks)] == waiting
     sent = messages_of(blocks)
     for place, one in enumerate(sent):
         calls = [call.id for call in one.calls if call.id not in waiting]

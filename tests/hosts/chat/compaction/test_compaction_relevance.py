@@ -4,9 +4,8 @@ from compaction_chats import blocks_of, compacted, written
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.chat.compaction.extract import MAX_EXTRACT_CHARS, extract
-from bylaw.hosts.chat.compaction.fitting import fitted, shortened
-from bylaw.hosts.chat.compaction.overlap import scores
+from bylaw.hosts.chat.compaction.relevance import score_by_words
+from bylaw.hosts.chat.compaction.summary import MAX_EXTRACT_CHARS, extract, fit, shorten
 from bylaw.hosts.chat.transcript import call, message, response
 from bylaw.model.vocabulary import Role
 
@@ -36,16 +35,16 @@ def test_what_the_question_is_about_stays():
 def test_the_score_of_a_unit():
     about, other, _ = blocks_of(chat_about(*TOPICS[:2]))
     focus = blocks_of(written(message(Role.USER, TOPICS[0])))
-    first, second = scores([[about], [other]], focus)
+    first, second = score_by_words([[about], [other]], focus)
     assert first == 0.7 * 1 + 0.2 * 1 / 2
     assert second < 0.5
-    assert scores([focus], focus) == [0.7 * 1 + 0.2 + 0.1]
+    assert score_by_words([focus], focus) == [0.7 * 1 + 0.2 + 0.1]
 
 
 def test_words_that_most_units_have_do_not_count():
     units = [[one] for one in blocks_of(chat_about(*(f"alpha {one}" for one in "abcdefgh")))]
     focus = blocks_of(written(message(Role.USER, "alpha")))
-    assert max(scores(units, focus)) < 0.5
+    assert max(score_by_words(units, focus)) < 0.5
 
 
 def test_nor_do_they_count_in_what_is_worked_on():
@@ -54,7 +53,7 @@ def test_nor_do_they_count_in_what_is_worked_on():
     about = f"{rare} {common} {' '.join(f'other{number}' for number in range(40))}"
     units = [[one] for one in blocks_of(chat_about(about, common, common, common))]
     focus = blocks_of(written(message(Role.USER, f"{rare} {common}")))
-    assert scores(units, focus)[0] > 0.6
+    assert score_by_words(units, focus)[0] > 0.6
 
 
 def test_a_call_is_found_by_its_arguments():
@@ -85,14 +84,14 @@ def test_a_line_of_an_extract_cannot_be_forged():
 
 
 def test_a_text_is_cut_behind_a_sentence():
-    assert shortened("One two. Three four. Five six seven", 24) == "One two. Three four. …"
-    assert shortened("abcdefghij", 5) == "abcd…"
-    assert shortened("abcde", 5) == "abcde"
+    assert shorten("One two. Three four. Five six seven", 24) == "One two. Three four. …"
+    assert shorten("abcdefghij", 5) == "abcd…"
+    assert shorten("abcde", 5) == "abcde"
 
 
 @given(st.lists(st.text(max_size=80), max_size=40), st.integers(0, 2000), st.integers(1, 30))
 def test_texts_are_made_to_fit(texts, room, shortest):
-    cut = fitted(texts, room, shortest)
+    cut = fit(texts, room, shortest)
     whole = sum(len(text) + 1 for text in texts)
     if whole <= room:
         assert cut == texts
@@ -103,6 +102,6 @@ def test_texts_are_made_to_fit(texts, room, shortest):
 
 @given(st.text(max_size=200), st.integers(1, 100))
 def test_a_shortened_text_is_short_and_a_beginning(text, room):
-    cut = shortened(text, room)
+    cut = shorten(text, room)
     assert len(cut) <= room or cut == text
     assert cut == text or text.startswith(cut.removesuffix("…").removesuffix(" "))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import model_server
-from bylaw.hosts.chat.models.anthropic_model import AnthropicModel
-from bylaw.hosts.chat.models.openai_model import OpenAIModel
-from bylaw.hosts.chat.models.patience import Patience
+from bylaw.hosts.chat.models.anthropic import AnthropicModel
+from bylaw.hosts.chat.models.base import RetryPolicy
+from bylaw.hosts.chat.models.openai import OpenAIModel
 
 KEY = "sk-very-secret-0123456789"
 VARIABLES = ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"]
@@ -26,7 +26,7 @@ class Provider:
     def model(self, **patience):
         patience = {"timeout_s": 5, "first_wait_s": 0.01, "retries": 3} | patience
         url = self.server.url if self.name == "openai" else self.server.url.removesuffix("/v1")
-        model = self.make("m", base_url=url, patience=Patience(**patience))
+        model = self.make("m", base_url=url, patience=RetryPolicy(**patience))
         self.made.append(model)
         return model
 

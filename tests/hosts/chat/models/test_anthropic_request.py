@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.chat.messages import Call, Image, Options, Request, Sent, ToolSpec
-from bylaw.hosts.chat.models.anthropic_request import DEFAULT_MAX_TOKENS, anthropic_request
+from bylaw.hosts.chat.blocks import (
+    Image,
+    ModelCall,
+    ModelOptions,
+    Request,
+    RequestMessage,
+    ToolSpec,
+)
+from bylaw.hosts.chat.models.anthropic import DEFAULT_MAX_TOKENS, anthropic_request
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.model.vocabulary import Role
 
@@ -24,7 +31,7 @@ def sent(*messages, **more):
 
 
 def said(role, words="", **more):
-    return Sent(role=role, text=words, **more)
+    return RequestMessage(role=role, text=words, **more)
 
 
 class TestInstructions:
@@ -60,7 +67,7 @@ class TestInstructions:
 
 class TestMessages:
     def test_calls_results_and_what_comes_behind_them(self):
-        calls = (Call("c-1", "read", '{"a": 1}'), Call("c-2", "write", "{}"))
+        calls = (ModelCall("c-1", "read", '{"a": 1}'), ModelCall("c-2", "write", "{}"))
         request = sent(
             said(Role.USER, "go"),
             said(Role.ASSISTANT, "", calls=calls),
@@ -106,12 +113,12 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments", ["{", "[1]", '"x"', "", '{"a": 1, "a": 2}', "NaN"])
     def test_arguments_that_are_no_object_stand_in_one(self, arguments):
-        request = sent(said(Role.ASSISTANT, calls=(Call("c", "t", arguments),)))
+        request = sent(said(Role.ASSISTANT, calls=(ModelCall("c", "t", arguments),)))
 
         assert request["messages"][0]["content"][0]["input"] == {"arguments": arguments}
 
     def test_what_the_api_refuses_is_sent_in_another_form(self):
-        calls = (Call("a.b", "file.read", "{}"), Call("a:b", "file/read", "{}"))
+        calls = (ModelCall("a.b", "file.read", "{}"), ModelCall("a:b", "file/read", "{}"))
         request = sent(
             said(Role.ASSISTANT, calls=calls),
             said(Role.TOOL, "1", answers="a.b"),
@@ -126,11 +133,13 @@ class TestMessages:
     @given(
         st.lists(
             st.builds(
-                lambda **known: Sent(**known),  # noqa: PLW0108 - its own signature cannot be read
+                lambda **known: RequestMessage(**known),  # noqa: PLW0108 - its own signature cannot be read
                 role=st.sampled_from(Role),
                 text=st.sampled_from(["", " ", "x", "<y>"]),
                 calls=st.lists(
-                    st.builds(Call, st.text(max_size=5), st.text(max_size=5), st.text(max_size=5)),
+                    st.builds(
+                        ModelCall, st.text(max_size=5), st.text(max_size=5), st.text(max_size=5)
+                    ),
                     max_size=2,
                 ).map(tuple),
                 answers=st.text(max_size=5),
@@ -190,7 +199,7 @@ class TestTheRest:
         assert sent() == {"model": "claude", "max_tokens": DEFAULT_MAX_TOKENS, "messages": []}
 
     def test_options(self):
-        request = sent(options=Options(max_tokens=10, temperature=0.0, reasoning_effort="low"))
+        request = sent(options=ModelOptions(max_tokens=10, temperature=0.0, reasoning_effort="low"))
 
         assert request["max_tokens"] == 10
         assert request["output_config"] == {"effort": "low"}

@@ -7,21 +7,21 @@ import sys
 import pytest
 
 import bylaw.hosts.chat
-from bylaw.hosts.chat.messages import Options, Request, Sent
+from bylaw.hosts.chat.blocks import ModelOptions, Request, RequestMessage
+from bylaw.hosts.chat.models import create_model
 from bylaw.hosts.chat.models.base import ModelError
-from bylaw.hosts.chat.models.named import model_named
 from bylaw.model.vocabulary import Role
 from waiting import open_files
 
-HELLO = (Sent(role=Role.USER, text="hello"),)
+HELLO = (RequestMessage(role=Role.USER, text="hello"),)
 
 REFUSES = """\
 import sys
 sys.modules[{name!r}] = None
 from bylaw.hosts.chat.models.base import ModelError
-from bylaw.hosts.chat.models.named import model_named
+from bylaw.hosts.chat.models import create_model
 try:
-    model_named({name!r} + ":m")
+    create_model({name!r} + ":m")
 except ModelError as told:
     print(told)
 """
@@ -37,7 +37,7 @@ class TestNames:
         path = tmp_path / "turns.jsonl"
         path.write_text('{"text": "hi"}\n')
 
-        model = model_named(f"script:{path}")
+        model = create_model(f"script:{path}")
 
         assert model.reply(Request(messages=()), lambda _: None).text == "hi"
 
@@ -56,14 +56,14 @@ class TestNames:
     )
     def test_one_that_is_none(self, name, told):
         with pytest.raises(ModelError) as wrong:
-            model_named(name)
+            create_model(name)
 
         assert str(wrong.value) == told
 
     @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/", "http://", "https:///v1", "x y"])
     def test_an_address_that_is_none(self, provider, url):
         with pytest.raises(ModelError, match=r"is not a server address|cannot connect"):
-            model_named(f"{provider.name}:m", base_url=url)
+            create_model(f"{provider.name}:m", base_url=url)
 
 
 class TestKeys:
@@ -72,7 +72,7 @@ class TestKeys:
         monkeypatch.delenv(f"{name.upper()}_API_KEY")
 
         with pytest.raises(ModelError) as told:
-            model_named(f"{name}:m")
+            create_model(f"{name}:m")
 
         assert (
             str(told.value)
@@ -85,7 +85,7 @@ class TestKeys:
         monkeypatch.setenv(variable, key)
 
         with pytest.raises(ModelError) as told:
-            model_named(f"{provider.name}:m")
+            create_model(f"{provider.name}:m")
 
         assert str(told.value) == f"`{variable}` has characters that are invalid in a key"
 
@@ -117,7 +117,7 @@ class TestKeys:
 class TestSent:
     def test_everything_arrives_through_the_real_packages(self, provider, server):
         server.answers = [provider.stream("x")]
-        options = Options(max_tokens=9, temperature=0.5, reasoning_effort="low")
+        options = ModelOptions(max_tokens=9, temperature=0.5, reasoning_effort="low")
         model = provider.model()
 
         model.reply(Request(messages=HELLO, options=options), lambda _: None)
@@ -149,7 +149,7 @@ class TestSent:
     ):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         server.answers = [openai.stream("x")]
-        model = model_named("openai:m", timeout_s=5)
+        model = create_model("openai:m", timeout_s=5)
 
         model.reply(Request(messages=HELLO), lambda _: None)
         model.close()
@@ -181,5 +181,5 @@ class TestPackages:
         code = f"import importlib, sys\nfor name in {names!r}:\n    importlib.import_module(name)\n"
         code += "print(*sorted({'openai', 'anthropic', 'httpx2', 'pydantic'} & set(sys.modules)))"
 
-        assert "bylaw.hosts.chat.models.openai_model" in names
+        assert "bylaw.hosts.chat.models.openai" in names
         assert python(code) == "\n"

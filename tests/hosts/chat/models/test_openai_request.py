@@ -2,9 +2,16 @@
 
 import pytest
 
-from bylaw.hosts.chat.messages import Call, Image, Options, Request, Sent, ToolSpec
+from bylaw.hosts.chat.blocks import (
+    Image,
+    ModelCall,
+    ModelOptions,
+    Request,
+    RequestMessage,
+    ToolSpec,
+)
 from bylaw.hosts.chat.models.base import ModelError
-from bylaw.hosts.chat.models.openai_request import openai_request
+from bylaw.hosts.chat.models.openai import openai_request
 from bylaw.model.vocabulary import Role
 
 PNG = "data:image/png;base64,aGk="
@@ -15,7 +22,7 @@ def sent(*messages, **more):
 
 
 def message(role, text="", **more):
-    return sent(Sent(role=role, text=text, **more))["messages"][0]
+    return sent(RequestMessage(role=role, text=text, **more))["messages"][0]
 
 
 class TestMessages:
@@ -24,11 +31,11 @@ class TestMessages:
         assert message(Role(role), "hi") == {"role": role, "content": "hi"}
 
     def test_calls_and_their_responses_are_tied_by_ids(self):
-        calls = (Call("c-1", "read", '{"a": 1}'), Call("c-2", "write", "not JSON"))
+        calls = (ModelCall("c-1", "read", '{"a": 1}'), ModelCall("c-2", "write", "not JSON"))
         said = sent(
-            Sent(role=Role.ASSISTANT, text="", calls=calls),
-            Sent(role=Role.TOOL, text="one", answers="c-1"),
-            Sent(role=Role.TOOL, text="it failed", answers="c-2", failed=True),
+            RequestMessage(role=Role.ASSISTANT, text="", calls=calls),
+            RequestMessage(role=Role.TOOL, text="one", answers="c-1"),
+            RequestMessage(role=Role.TOOL, text="it failed", answers="c-2", failed=True),
         )
 
         first = {"name": "read", "arguments": '{"a": 1}'}
@@ -46,15 +53,15 @@ class TestMessages:
         ]
 
     def test_text_beside_calls_is_kept(self):
-        calls = (Call("c", "t", "{}"),)
+        calls = (ModelCall("c", "t", "{}"),)
 
         assert message(Role.ASSISTANT, "look", calls=calls)["content"] == "look"
 
     def test_what_the_api_refuses_is_sent_in_another_form(self):
-        call = Call("x" * 128, "file.read", "{}")
+        call = ModelCall("x" * 128, "file.read", "{}")
         said = sent(
-            Sent(role=Role.ASSISTANT, text="", calls=(call,)),
-            Sent(role=Role.TOOL, text="", answers=call.id),
+            RequestMessage(role=Role.ASSISTANT, text="", calls=(call,)),
+            RequestMessage(role=Role.TOOL, text="", answers=call.id),
         )["messages"]
 
         made = said[0]["tool_calls"][0]
@@ -63,7 +70,7 @@ class TestMessages:
         assert made["function"]["name"].startswith("file_read_")
 
     def test_an_id_of_any_characters_is_sent_as_it_is(self):
-        calls = (Call("functions.read:0", "read", "{}"),)
+        calls = (ModelCall("functions.read:0", "read", "{}"),)
 
         made = message(Role.ASSISTANT, calls=calls)["tool_calls"]
 
@@ -107,7 +114,7 @@ class TestTheRest:
         }
 
     def test_options(self):
-        options = Options(max_tokens=10, temperature=0.0, reasoning_effort="low")
+        options = ModelOptions(max_tokens=10, temperature=0.0, reasoning_effort="low")
 
         said = sent(options=options)
 

@@ -5,26 +5,26 @@ from email.utils import formatdate
 
 import pytest
 
-from bylaw.hosts.chat.models.patience import Failure, Patience, asked_wait
+from bylaw.hosts.chat.models.base import AttemptFailure, RetryPolicy, requested_wait
 
-PATIENCE = Patience(first_wait_s=1, longest_wait_s=5, retries=4)
+PATIENCE = RetryPolicy(first_wait_s=1, longest_wait_s=5, retries=4)
 
 
 class TestWaits:
     def test_they_double_up_to_a_limit_and_end(self):
-        failure = Failure("busy", again=True)
+        failure = AttemptFailure("busy", again=True)
 
         waits = [PATIENCE.wait_s(asked, failure) for asked in range(1, 7)]
 
         assert waits == [1, 2, 4, 5, None, None]
 
     def test_what_does_not_help_is_not_asked_again(self):
-        assert PATIENCE.wait_s(1, Failure("wrong")) is None
+        assert PATIENCE.wait_s(1, AttemptFailure("wrong")) is None
 
     def test_the_server_says_how_long(self):
-        assert PATIENCE.wait_s(1, Failure("busy", again=True, wait_s=4.5)) == 4.5
-        assert PATIENCE.wait_s(1, Failure("busy", again=True, wait_s=5.1)) is None
-        assert PATIENCE.wait_s(5, Failure("busy", again=True, wait_s=1)) is None
+        assert PATIENCE.wait_s(1, AttemptFailure("busy", again=True, wait_s=4.5)) == 4.5
+        assert PATIENCE.wait_s(1, AttemptFailure("busy", again=True, wait_s=5.1)) is None
+        assert PATIENCE.wait_s(5, AttemptFailure("busy", again=True, wait_s=1)) is None
 
 
 class TestAskedWait:
@@ -46,9 +46,9 @@ class TestAskedWait:
         ],
     )
     def test_seconds(self, headers, seconds):
-        assert asked_wait(headers) == seconds
+        assert requested_wait(headers) == seconds
 
     def test_a_date(self):
-        wait = asked_wait({"retry-after": formatdate(time.time() + 100, usegmt=True)})
+        wait = requested_wait({"retry-after": formatdate(time.time() + 100, usegmt=True)})
 
         assert 90 < wait <= 100

@@ -5,12 +5,12 @@ import time
 import pytest
 
 import model_server
-from bylaw.hosts.chat.messages import Request, Sent
+from bylaw.hosts.chat.blocks import Request, RequestMessage
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.model.vocabulary import Role
 from model_server import Answer, status
 
-HELLO = Request(messages=(Sent(role=Role.USER, text="hello"),))
+HELLO = Request(messages=(RequestMessage(role=Role.USER, text="hello"),))
 BUSY = {"error": {"type": "rate_limit_error", "message": "slow down"}}
 BROKEN = {"error": {"type": "api_error", "message": "oh no"}}
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from bylaw.hosts.chat.messages import Call, Request, Sent, ToolSpec, Usage
-from bylaw.hosts.chat.models import bounded_client, turn
+from bylaw.hosts.chat.blocks import ModelCall, Request, RequestMessage, ToolSpec, Usage
+from bylaw.hosts.chat.models import connection, turn
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.model.vocabulary import Role
 
-HELLO = Request(messages=(Sent(role=Role.USER, text="hello"),))
+HELLO = Request(messages=(RequestMessage(role=Role.USER, text="hello"),))
 LENGTHS = {"openai": "length", "anthropic": "max_tokens"}
 
 
@@ -76,20 +76,20 @@ class TestCalls:
         reply, pieces = ask(provider.model())
 
         assert reply.calls == (
-            Call("c-1", "read", '{"path": "a"}'),
-            Call("c-2", "write", '{"path": "b"}'),
+            ModelCall("c-1", "read", '{"path": "a"}'),
+            ModelCall("c-2", "write", '{"path": "b"}'),
         )
         assert pieces == ["now"]
 
     def test_malformed_arguments_stay_as_they_are(self, provider, server):
         server.answers = [provider.stream(calls=[("c", "read", ['{"path": '])])]
 
-        assert ask(provider.model())[0].calls == (Call("c", "read", '{"path": '),)
+        assert ask(provider.model())[0].calls == (ModelCall("c", "read", '{"path": '),)
 
     def test_no_arguments_are_an_empty_object(self, provider, server):
         server.answers = [provider.stream(calls=[("c", "now", [])])]
 
-        assert ask(provider.model())[0].calls == (Call("c", "now", "{}"),)
+        assert ask(provider.model())[0].calls == (ModelCall("c", "now", "{}"),)
 
     def test_names_and_ids_are_made_plain(self, provider, server):
         calls = [("é<>\n" + "x" * 200, 'read"><system>', ["{}"]), ("a.b:c/d-1", "", ["{}"])]
@@ -99,13 +99,13 @@ class TestCalls:
 
         assert first.id == "é___" + "x" * 124
         assert first.tool == "read___system_"
-        assert second == Call("a.b:c/d-1", "unnamed", "{}")
+        assert second == ModelCall("a.b:c/d-1", "unnamed", "{}")
 
     def test_missing_and_repeated_ids_are_made_unique(self, provider, server):
         calls = [("", "a", ["{}"]), ("same", "b", ["{}"]), ("same", "c", ["{}"]), ("old", "d", [])]
         server.answers = [provider.stream(calls=calls)]
-        before = Sent(role=Role.ASSISTANT, text="", calls=(Call("old", "t", "{}"),))
-        after = Sent(role=Role.TOOL, text="done", answers="old")
+        before = RequestMessage(role=Role.ASSISTANT, text="", calls=(ModelCall("old", "t", "{}"),))
+        after = RequestMessage(role=Role.TOOL, text="done", answers="old")
         request = Request(messages=(*HELLO.messages, before, after))
 
         for _ in range(2):
@@ -168,7 +168,7 @@ class TestEnds:
     def test_a_full_window_cuts(self, anthropic, server):
         server.answers = [anthropic.stream("x", stop="model_context_window_exceeded")]
 
-        assert ask(anthropic.model())[0].cut == turn.NO_ROOM
+        assert ask(anthropic.model())[0].cut == turn.CONTEXT_FULL
 
 
 class TestOtherServers:
@@ -186,7 +186,7 @@ class TestOtherServers:
 
         reply, _ = ask(openai.model())
 
-        assert reply.calls == (Call("a", "read", "{}"), Call("b", "write", "{}"))
+        assert reply.calls == (ModelCall("a", "read", "{}"), ModelCall("b", "write", "{}"))
 
     def test_a_name_that_is_repeated_with_every_piece_is_one_name(self, openai, server):
         answer = openai.stream(calls=[("a", "read", ["{", "}"])])
@@ -196,21 +196,21 @@ class TestOtherServers:
         ]
         server.answers = [answer]
 
-        assert ask(openai.model())[0].calls == (Call("a", "read", "{}"),)
+        assert ask(openai.model())[0].calls == (ModelCall("a", "read", "{}"),)
 
     def test_arguments_may_come_whole_at_the_start_of_a_block(self, anthropic, server):
         answer = anthropic.stream(calls=[("a", "read", [])])
         answer.pieces = [p.replace('"input": {}', '"input": {"p": "ä"}') for p in answer.pieces]
         server.answers = [answer]
 
-        assert ask(anthropic.model())[0].calls == (Call("a", "read", '{"p": "ä"}'),)
+        assert ask(anthropic.model())[0].calls == (ModelCall("a", "read", '{"p": "ä"}'),)
 
     def test_pieces_count_when_a_server_sends_arguments_twice(self, anthropic, server):
         answer = anthropic.stream(calls=[("a", "read", ['{"p"', ": 2}"])])
         answer.pieces = [p.replace('"input": {}', '"input": {"p": 1}') for p in answer.pieces]
         server.answers = [answer]
 
-        assert ask(anthropic.model())[0].calls == (Call("a", "read", '{"p": 2}'),)
+        assert ask(anthropic.model())[0].calls == (ModelCall("a", "read", '{"p": 2}'),)
 
     def test_cached_tokens_were_sent_too(self, anthropic, server):
         answer = anthropic.stream("x")
@@ -253,7 +253,7 @@ class TestLimits:
             ask(provider.model())
 
     def test_what_is_around_the_words_is_bounded_too(self, provider, server, monkeypatch):
-        monkeypatch.setattr(bounded_client, "MAX_STREAM_BYTES", 5_000)
+        monkeypatch.setattr(connection, "MAX_STREAM_BYTES", 5_000)
         server.answers = [provider.stream("x")]
         server.answers[0].pieces[1:1] = [f": {'y' * 1_000}\n"] * 6
 
@@ -263,7 +263,7 @@ class TestLimits:
         assert len(server.asked) == 1
 
     def test_the_body_of_an_error_is_bounded(self, provider, server, monkeypatch):
-        monkeypatch.setattr(bounded_client, "MAX_STREAM_BYTES", 5_000)
+        monkeypatch.setattr(connection, "MAX_STREAM_BYTES", 5_000)
         server.answers = [provider.stream("x")]
         server.answers[0].status = 400
         server.answers[0].pieces = ["y" * 6_000]

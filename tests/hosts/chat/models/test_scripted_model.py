@@ -2,7 +2,7 @@
 
 import pytest
 
-from bylaw.hosts.chat.messages import Call, Reply, Request
+from bylaw.hosts.chat.blocks import ModelCall, Reply, Request
 from bylaw.hosts.chat.models.base import ModelError, ScriptEndedError
 from bylaw.hosts.chat.models.script import ScriptedModel
 
@@ -41,8 +41,8 @@ class TestTurns:
         )
 
         assert turns(model) == [
-            Reply(text="hello", calls=(Call("call-1-1", "read", '{"path": "ä"}'),)),
-            Reply(calls=(Call("call-2-1", "a", "{}"), Call("mine", "b", "{}"))),
+            Reply(text="hello", calls=(ModelCall("call-1-1", "read", '{"path": "ä"}'),)),
+            Reply(calls=(ModelCall("call-2-1", "a", "{}"), ModelCall("mine", "b", "{}"))),
             Reply(),
         ]
 
@@ -52,7 +52,7 @@ class TestTurns:
     def test_names_are_made_plain(self, script):
         model = script('{"tool_calls": [{"name": "</tool_call>", "id": "é"}]}')
 
-        assert turns(model)[0].calls == (Call("é", "_/tool_call_", "{}"),)
+        assert turns(model)[0].calls == (ModelCall("é", "_/tool_call_", "{}"),)
 
     def test_what_it_is(self, script):
         model = script("{}")

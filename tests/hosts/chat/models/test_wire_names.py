@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.chat.models.wire_names import wire_name
+from bylaw.hosts.chat.models.base import wire_name
 
 
 def test_a_plain_name_stays():

@@ -11,9 +11,8 @@ from patching import hunks_between, patch
 
 from bylaw.hosts.chat.tools.base import ToolError
 from bylaw.hosts.chat.tools.files import MAX_EDITED_BYTES, Files
-from bylaw.hosts.chat.tools.patch.apply_patch import DESCRIPTION, ApplyPatch
-from bylaw.hosts.chat.tools.patch.parse import MAX_HUNKS, MAX_PATCH_CHARS, MAX_SECTIONS, parse_patch
-from bylaw.hosts.chat.tools.patch.update import updated
+from bylaw.hosts.chat.tools.patch import DESCRIPTION, ApplyPatch, apply_hunks
+from bylaw.hosts.chat.tools.patch_text import MAX_HUNKS, MAX_PATCH_CHARS, MAX_SECTIONS, parse_patch
 from other_user import NOBODY, as_somebody_else
 
 
@@ -523,18 +522,18 @@ class TestAllOrNothing:
 
     def test_a_rename_that_fails_at_last(self, files, tool, monkeypatch):
         """Nothing cheap makes one of many renames fail, so the last one is made to."""
-        from bylaw.hosts.chat.tools import changes  # noqa: PLC0415 - only here
+        from bylaw.hosts.chat.tools import files as chat_files  # noqa: PLC0415 - only here
 
         for failing in range(4):
             seen = []
 
-            def rename(folder, old, new, failing=failing, seen=seen, real=changes.os.rename):
+            def rename(folder, old, new, failing=failing, seen=seen, real=chat_files.os.rename):
                 seen.append(new)
                 if len(seen) == failing + 1 and new in {"one", "file", "drei"}:
                     raise OSError(28, "No space left on device")
                 real(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
-            monkeypatch.setattr(changes, "rename", rename)
+            monkeypatch.setattr(chat_files, "rename", rename)
             if failing < 3:
                 with files.refused("No space left on device"):
                     apply(tool, *self.MANY)
@@ -657,7 +656,7 @@ class TestRandom:
         )
         content = "".join(f"{line}\n" for line in text)
         expected = "".join(f"{line}\n" for line in [*lines, "<begin>", "<end>", *lines])
-        assert updated("f", content, section.hunks) == expected
+        assert apply_hunks("f", content, section.hunks) == expected
 
 
 def _text(lines, *, crlf, ends):

@@ -5,9 +5,9 @@ import json
 import pytest
 from chat_folder import untrusted
 
-from bylaw.dialects.chatmd.declarations import BuiltInTool, ReadRoot
 from bylaw.hosts.chat.tools.base import ToolError
-from bylaw.hosts.chat.tools.built_in import BUILT_IN_NAMES, built_in
+from bylaw.hosts.chat.tools.declarations import BUILT_IN_NAMES, make_built_in
+from bylaw.languages.chatmd.header import BuiltInTool, ReadRoot
 from bylaw.runtime.trust import Trust
 
 SEEN = {
@@ -27,7 +27,7 @@ def test_the_names():
 
 @pytest.mark.parametrize("name", SEEN)
 def test_what_the_model_sees(chat, name):
-    tool = built_in(BuiltInTool(name), chat.files, untrusted)
+    tool = make_built_in(BuiltInTool(name), chat.files, untrusted)
     assert tool.spec.name == SEEN[name]
     assert name in (tool.spec.name, *tool.also)
     assert tool.spec.parameters["additionalProperties"] is False
@@ -38,26 +38,28 @@ def test_what_the_model_sees(chat, name):
 
 @pytest.mark.parametrize("name", SEEN)
 def test_no_arguments_break_a_tool(chat, name):
-    tool = built_in(BuiltInTool(name), chat.files, untrusted)
+    tool = make_built_in(BuiltInTool(name), chat.files, untrusted)
     for args in ({"x": 1}, {"file": {}}, {"path": [], "patch": None}, {"": ""}):
         with pytest.raises(ToolError):
             tool.run(args)
 
 
 def test_others_are_unknown(chat):
-    assert built_in(BuiltInTool("webpage_to_markdown"), chat.files, untrusted) is None
+    assert make_built_in(BuiltInTool("webpage_to_markdown"), chat.files, untrusted) is None
 
 
 @pytest.mark.parametrize("path", ["data", "${workspace}/data", "{root}/data"])
 def test_read_roots(chat, path):
     chat.put("data/value", "inside")
     root = ReadRoot("data", path.replace("{root}", str(chat.root)), "What is known.")
-    tool = built_in(BuiltInTool("get_contents", (root,)), chat.files, untrusted)
+    tool = make_built_in(BuiltInTool("get_contents", (root,)), chat.files, untrusted)
     assert tool.run({"root": "data", "file": "value"}) == "inside"
 
 
 def test_read_roots_outside(chat):
     declared = BuiltInTool("read_file", (ReadRoot("up", "../outside"),))
-    assert built_in(declared, chat.files, Trust.for_one_run).run({"file": "secret"}) == "secret"
+    assert (
+        make_built_in(declared, chat.files, Trust.for_one_run).run({"file": "secret"}) == "secret"
+    )
     with chat.refused("this chat is not trusted"):
-        built_in(declared, chat.files, untrusted).run({"file": "secret"})
+        make_built_in(declared, chat.files, untrusted).run({"file": "secret"})

@@ -8,12 +8,12 @@ import time
 import pytest
 from chat_folder import UNTRUSTED
 
-from bylaw.dialects.chatmd.declarations import CommandTool as Declared
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
-from bylaw.hosts.chat.tools.command import MAX_OUTPUT_BYTES, CommandTool
-from bylaw.runtime.settings.tables import CommandSettings
+from bylaw.hosts.chat.tools.declarations import MAX_OUTPUT_BYTES, CommandTool
+from bylaw.languages.chatmd.header import CommandTool as Declared
+from bylaw.runtime.sandbox.client import Cancellation
+from bylaw.runtime.settings import CommandSettings
 from bylaw.runtime.trust import Trust, TrustState
-from bylaw.runtime.watched.cancellation import Cancellation
 
 PYTHON = f"{shlex.quote(sys.executable)} -I -S -c"
 

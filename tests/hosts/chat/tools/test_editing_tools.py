@@ -8,7 +8,7 @@ import pytest
 from chat_folder import HOSTILE_PATHS, lay_traps
 
 from bylaw.hosts.chat.tools.base import ToolError
-from bylaw.hosts.chat.tools.editing import AppendToFile, FindAndReplace
+from bylaw.hosts.chat.tools.file_tools import AppendToFile, FindAndReplace
 from bylaw.hosts.chat.tools.files import MAX_EDITED_BYTES, Files
 from other_user import NOBODY, as_somebody_else
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from bylaw.hosts.chat.tools.protection import protected_by_default, protection
-from bylaw.runtime.settings.tables import ProtectSettings
+from bylaw.hosts.chat.tools.files import protected_by_default, protection_check
+from bylaw.runtime.settings import ProtectSettings
 
 
 @pytest.fixture
 def protected(chat):
     def make(*files, **settings):
         places = [str(chat.put(file, "")) for file in files]
-        return protection(str(chat.root), ProtectSettings(**settings), places)
+        return protection_check(str(chat.root), ProtectSettings(**settings), places)
 
     return make
 
@@ -46,12 +46,12 @@ def test_rules_in_force(protected):
 def test_a_rule_file_that_is_a_link(chat, protected):
     chat.put("real/a.toml", "")
     (chat.root / "rules").symlink_to("real")
-    why = protection(str(chat.root), ProtectSettings(), [f"{chat.root}/rules/a.toml"])
+    why = protection_check(str(chat.root), ProtectSettings(), [f"{chat.root}/rules/a.toml"])
     assert why("real/a.toml") == "its rules are active"
 
 
 def test_files_outside_protect_nothing(chat):
-    why = protection(str(chat.root), ProtectSettings(), [str(chat.outside / "secret")])
+    why = protection_check(str(chat.root), ProtectSettings(), [str(chat.outside / "secret")])
     assert why("secret") is None
     assert why("x") is None
 

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bylaw.hosts.chat.tools.base import MAX_RESULT_CHARS, ToolError
-from bylaw.hosts.chat.tools.files import Files
-from bylaw.hosts.chat.tools.reading import (
+from bylaw.hosts.chat.tools.file_tools import (
     MAX_ENTRIES,
     MAX_READ_BYTES,
     NamedFolder,
     ReadFile,
     ReadFolder,
 )
+from bylaw.hosts.chat.tools.files import Files
 from bylaw.runtime.trust import Trust, TrustState
 from other_user import as_somebody_else
 

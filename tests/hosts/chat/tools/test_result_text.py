@@ -1,7 +1,6 @@
 """What the model reads of a result."""
 
-from bylaw.hosts.chat.tools.base import MAX_RESULT_CHARS
-from bylaw.hosts.chat.tools.result_text import result_text
+from bylaw.hosts.chat.tools.base import MAX_RESULT_CHARS, result_text
 
 
 def test_text_stays_as_it_is():

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from bylaw.hosts.chat.tools.base import ToolError
-from bylaw.hosts.chat.tools.script import MAX_MS, ScriptedTools, scripted_tools
+from bylaw.hosts.chat.tools.declarations import MAX_MS, ScriptedTools, scripted_tools
 from bylaw.model.errors import BylawError, LoadError
 
 

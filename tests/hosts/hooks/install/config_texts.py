@@ -4,10 +4,10 @@ import json
 
 from hypothesis import strategies as st
 
-from bylaw.hosts.hooks.install.json_text import Form
+from bylaw.hosts.hooks.install.json_edit import JsonDialect
 
-WIDE = Form(comments=True, last_commas=True, mark=True)
-MARKED = Form(mark=True)
+WIDE = JsonDialect(comments=True, last_commas=True, mark=True)
+MARKED = JsonDialect(mark=True)
 KEYS = st.sampled_from(["a", "b", "hooks", "plugin", "PreToolUse", "Stop", "x y", "é", "version"])
 SCALARS = st.one_of(
     st.none(),

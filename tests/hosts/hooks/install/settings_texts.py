@@ -3,9 +3,9 @@
 from config_texts import KEYS, SCALARS, VALUES, texts
 from hypothesis import strategies as st
 
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.install.entries import read
+from bylaw.hosts.clients import load_adapter
+from bylaw.hosts.hooks.install.entries import read_config
+from bylaw.hosts.hooks.install.forms import CLIENTS
 from bylaw.model.source import SourceFile
 
 PYTHON = "/opt/a b/it's/bin/python"
@@ -22,7 +22,7 @@ def _lists(host):
     if host == "opencode":
         return {"plugin": st.lists(st.sampled_from(["a", "file:///x/plugin.js"]), max_size=2)}
     elements = _GROUPS if host in {"claude", "codex", "gemini", "qwen", "droid"} else _HOOKS
-    events = st.sampled_from([*list(adapter_named(host).moments)[:3], "Other"])
+    events = st.sampled_from([*list(load_adapter(host).moments)[:3], "Other"])
     return {"hooks": st.dictionaries(events, st.lists(elements, max_size=2), max_size=3)}
 
 
@@ -46,7 +46,7 @@ def source(text):
 
 def plain(text, form):
     """What a client reads."""
-    document = read(source(text), form)
+    document = read_config(source(text), form)
     return document.plain(document.root)
 
 

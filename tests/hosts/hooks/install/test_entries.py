@@ -7,18 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from settings_texts import OTHER_PYTHON, PYTHON, plain, settings_of, source, without
 
-from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.clients import load_adapter
 from bylaw.hosts.hooks.install.entries import (
-    calls_us,
+    InstalledEntries,
+    calls_bylaw,
     has_all,
     has_set,
     with_entries,
     without_entries,
 )
-from bylaw.hosts.hooks.install.json_edit import put_in, take_out
-from bylaw.hosts.hooks.install.json_text import read_text
-from bylaw.hosts.hooks.install.our_entries import Known
+from bylaw.hosts.hooks.install.forms import CLIENTS
+from bylaw.hosts.hooks.install.json_edit import insert_value, read_text, remove_value
 from bylaw.model.errors import LoadError
 
 every_client = pytest.mark.parametrize("host", CLIENTS)
@@ -38,7 +37,9 @@ def test_what_is_installed_leaves_no_trace(host, data):
     assert has_all(source(after), wanted)
     value, old = plain(after, wanted.form), plain(before, wanted.form)
     assert without(value, wanted, old) == old
-    assert without_entries(source(after), wanted, Known(wanted.entries), before) == before
+    assert (
+        without_entries(source(after), wanted, InstalledEntries(wanted.entries), before) == before
+    )
 
 
 @every_form
@@ -51,7 +52,11 @@ def test_another_interpreter_replaces_ours(host, data):
 
     assert not has_all(source(installed), new)
     assert has_set(source(installed), new)
-    for known in (Known(), Known(old.entries), Known(old.entries, None)):
+    for known in (
+        InstalledEntries(),
+        InstalledEntries(old.entries),
+        InstalledEntries(old.entries, None),
+    ):
         assert without_entries(source(installed), new, known, before) == before
 
 
@@ -63,9 +68,9 @@ def test_without_a_memory_only_ours_go(host, data):
     before = data.draw(settings_of(host))
     wanted = CLIENTS[host].wanted_entries(PYTHON)
     after = with_entries(source(before), wanted)
-    left = without_entries(source(after), wanted, Known())
+    left = without_entries(source(after), wanted, InstalledEntries())
 
-    assert not calls_us(source(left), wanted)
+    assert not calls_bylaw(source(left), wanted)
     kept = plain(left, wanted.form)
     for key in wanted.top:
         kept.pop(key, None)
@@ -88,9 +93,9 @@ def test_what_a_person_changed_since_stays(host, data):
     wanted = CLIENTS[host].wanted_entries(PYTHON)
     after = with_entries(source(before), wanted)
     edited = data.draw(edits(after, wanted))
-    left = without_entries(source(edited), wanted, Known(wanted.entries), before)
+    left = without_entries(source(edited), wanted, InstalledEntries(wanted.entries), before)
 
-    assert not calls_us(source(left), wanted)
+    assert not calls_bylaw(source(left), wanted)
     old = plain(before, wanted.form)
     assert plain(left, wanted.form) == without(plain(edited, wanted.form), wanted, old)
 
@@ -101,13 +106,15 @@ def edits(draw, text, wanted):
     document = read_text(text, wanted.form)
     theirs = [i for i, one in enumerate(document.root.children) if one.key not in {"hooks", "plugin", *wanted.top}]  # fmt: skip
     if theirs and draw(st.booleans()):
-        document = read_text(take_out(document, document.root, draw(st.sampled_from(theirs))), wanted.form)  # fmt: skip
+        document = read_text(remove_value(document, document.root, draw(st.sampled_from(theirs))), wanted.form)  # fmt: skip
     if draw(st.booleans()):
-        document = read_text(put_in(document, document.root, [1, {"x": 2}], "mine"), wanted.form)
+        document = read_text(
+            insert_value(document, document.root, [1, {"x": 2}], "mine"), wanted.form
+        )
     if draw(st.booleans()):
         place = document.at(draw(st.sampled_from(wanted.entries)).list)
         theirs = {"command": "mine"} if wanted.entries[0].list[0] == "hooks" else "mine"
-        document = read_text(put_in(document, place, theirs), wanted.form)
+        document = read_text(insert_value(document, place, theirs), wanted.form)
     return document.text
 
 
@@ -117,8 +124,8 @@ def test_a_hook_that_a_person_put_into_our_group_stays(host):
     document = read_text(with_entries(source("{}"), wanted), wanted.form)
     list_ = wanted.entries[0].list
     group = document.at((*list_, 0, "hooks"))
-    edited = put_in(document, group, {"type": "command", "command": "mine"})
-    left = without_entries(source(edited), wanted, Known(wanted.entries), "{}")
+    edited = insert_value(document, group, {"type": "command", "command": "mine"})
+    left = without_entries(source(edited), wanted, InstalledEntries(wanted.entries), "{}")
 
     mine = {list_[1]: [{"hooks": [{"type": "command", "command": "mine"}]}]}
     assert plain(left, wanted.form) == {"hooks": mine}
@@ -158,8 +165,8 @@ def test_a_call_is_known_and_stays_whoever_wrote_it(command, calls):
     hook = {"type": "command", "command": command}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}})
 
-    assert calls_us(source(text), wanted) is calls
-    assert without_entries(source(text), wanted, Known()) == text
+    assert calls_bylaw(source(text), wanted) is calls
+    assert without_entries(source(text), wanted, InstalledEntries()) == text
 
 
 @every_client
@@ -167,8 +174,8 @@ def test_a_set_that_is_not_whole_is_nobodys_that_is_known(host):
     wanted = CLIENTS[host].wanted_entries(PYTHON)
     text = with_entries(source("{}"), wanted, wanted.entries[1:])
 
-    assert without_entries(source(text), wanted, Known()) == text
-    assert without_entries(source(text), wanted, Known(wanted.entries), "{}") == "{}"
+    assert without_entries(source(text), wanted, InstalledEntries()) == text
+    assert without_entries(source(text), wanted, InstalledEntries(wanted.entries), "{}") == "{}"
 
 
 @every_client
@@ -177,8 +184,8 @@ def test_of_two_that_are_equal_one_was_written(host):
     one = with_entries(source("{}"), wanted, wanted.entries[:1])
     two = with_entries(source(one), wanted)
 
-    assert without_entries(source(two), wanted, Known(wanted.entries), one) == one
-    assert without_entries(source(two), wanted, Known(), one) == one
+    assert without_entries(source(two), wanted, InstalledEntries(wanted.entries), one) == one
+    assert without_entries(source(two), wanted, InstalledEntries(), one) == one
 
 
 @every_client
@@ -190,7 +197,7 @@ def test_each_event_has_one_entry_that_names_client_and_event(host):
         assert len(said) == 1
         return
     events = [entry.list[1] for entry in wanted.entries]
-    assert events == list(adapter_named(host).moments)
+    assert events == list(load_adapter(host).moments)
     assert all(f" hook {host} {event}" in one for event, one in zip(events, said, strict=True))
 
 

@@ -7,9 +7,14 @@ from config_texts import MARKED, WIDE, texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.hooks.install.json_edit import put_in, take_out
-from bylaw.hosts.hooks.install.json_text import STRICT, Form, read_text
-from bylaw.model.strict_json import JsonError
+from bylaw.hosts.hooks.install.json_edit import (
+    STRICT,
+    JsonDialect,
+    insert_value,
+    read_text,
+    remove_value,
+)
+from bylaw.model.values import JsonError
 
 CONTAINERS = st.dictionaries(st.sampled_from("abc"), st.just(1), max_size=3) | st.lists(
     st.just([]), max_size=3
@@ -47,12 +52,12 @@ def test_what_is_put_in_and_taken_out_leaves_every_byte(text, data):
     place = data.draw(st.sampled_from(places))
     key = "new" if place.is_object else ""
     value = data.draw(st.sampled_from([1, {}, {"x": [1, {"y": 2}]}, ["a"]]))
-    edited = read_text(put_in(document, place, value, key), WIDE)
+    edited = read_text(insert_value(document, place, value, key), WIDE)
     where = next(one for one in every(edited.root) if one.begin == place.begin)
 
     assert edited.plain(where.children[-1]) == value
     inside = text[place.start + 1 : place.end - 1]
-    left = take_out(edited, where, len(where.children) - 1, inside if inside.isspace() else "")
+    left = remove_value(edited, where, len(where.children) - 1, inside if inside.isspace() else "")
     assert left == text
 
 
@@ -62,7 +67,7 @@ def test_taking_out_leaves_the_others(text, data):
     if not document.root.children:
         return
     index = data.draw(st.integers(0, len(document.root.children) - 1))
-    left = read_text(take_out(document, document.root, index), WIDE)
+    left = read_text(remove_value(document, document.root, index), WIDE)
 
     gone = document.root.children.pop(index)
     assert left.plain(left.root) == document.plain(document.root)
@@ -75,7 +80,7 @@ def test_taking_out_leaves_the_others(text, data):
         ("", STRICT, "", "it ends too early"),
         ("{", STRICT, "{", "it ends too early"),
         ('{"a": 1,}', STRICT, "}", "a key in double quotes"),
-        ('{"a": 1,}', Form(comments=True), "}", "a key in double quotes"),
+        ('{"a": 1,}', JsonDialect(comments=True), "}", "a key in double quotes"),
         ("{} // x", STRICT, "//", "a comment is not allowed here"),
         ("{ /* x", WIDE, "/*", "a comment is never closed"),
         ("{ / }", WIDE, "/", "not a JSON value"),
@@ -85,7 +90,7 @@ def test_taking_out_leaves_the_others(text, data):
         ("[1,,]", WIDE, ",", "a value is needed"),
         ("[" * 101, WIDE, "[", "deep"),
         ("\ufeff{}", STRICT, "\ufeff", "a byte order mark"),
-        ("\ufeff{}", Form(comments=True), "\ufeff", "a byte order mark"),
+        ("\ufeff{}", JsonDialect(comments=True), "\ufeff", "a byte order mark"),
         ("{'a': 1}", WIDE, "'", "a key in double quotes"),
     ],
 )
@@ -118,4 +123,4 @@ def test_what_the_client_could_not_read_is_refused_with_the_place(text, form, un
 def test_what_is_put_in_looks_like_what_is_around(text, expected):
     document = read_text(text, WIDE)
 
-    assert put_in(document, document.root, {"x": 1}, "n") == expected
+    assert insert_value(document, document.root, {"x": 1}, "n") == expected

@@ -3,7 +3,7 @@
 import pytest
 
 from bylaw.hosts.hooks.install.config_file import ConfigFile
-from bylaw.hosts.hooks.install.memory import Memory
+from bylaw.hosts.hooks.install.install import Memory
 from bylaw.model.errors import BylawError
 
 
@@ -18,11 +18,11 @@ def memory(tmp_path, monkeypatch):
 
 
 def test_what_fails_in_there_is_told_as_it_is(memory):
-    with pytest.raises(OSError, match="the disk is gone"), memory.alone():
+    with pytest.raises(OSError, match="the disk is gone"), memory.lock():
         raise OSError("the disk is gone")
 
 
 def test_a_folder_that_cannot_be_used_is_told(memory, tmp_path):
     (tmp_path / "state/bylaw").write_text("a file")
-    with pytest.raises(BylawError, match="cannot record the installation"), memory.alone():
+    with pytest.raises(BylawError, match="cannot record the installation"), memory.lock():
         pass

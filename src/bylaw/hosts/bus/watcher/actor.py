@@ -1,14 +1,7 @@
 """Guess who changed a file. The guess grants nothing (LD-014, LD-015).
 
-In this order:
-
-1. `human`: an editor has its lock file in the same folder (Vim's `.name.swp`, Emacs' `.#name`,
-   LibreOffice's `.~lock.name#`).
-2. The program that has the file open: antigravity, cursor, claude or vscode. If none has, the one
-   of these that works in the root, if it is the only one.
-3. `unknown`.
-
-Processes are read every `LOOK_AGAIN_S` seconds at most, and for at most `LONGEST_LOOK_S`.
+In this order: `human` if an editor has its lock file in the same folder; the known program that has
+the file open; the known program that works in the root, if it is the only one; `unknown_names`.
 """
 
 from __future__ import annotations
@@ -20,8 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.model.vocabulary import ActorHint
-from bylaw.runtime.paths import as_bytes, as_text, lies_in
-from bylaw.runtime.processes import command_line
+from bylaw.store.paths import as_bytes, as_text, is_inside
+from bylaw.store.system import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,8 +30,8 @@ PROGRAMS = {
     "codium": ActorHint.VSCODE,
 }
 
-LOOK_AGAIN_S = 2.0
-LONGEST_LOOK_S = 0.002
+READ_EVERY_S = 2.0
+MAX_READ_S = 0.002
 MAX_OPEN_FILES = 200  # of a process
 MAX_PATHS = 50  # above this, lock and open files are not checked: no person changes so many
 
@@ -46,7 +39,7 @@ _MARKS = (".{}.swp", ".{}.swo", ".#{}", ".~lock.{}#")
 _ENDING = re.compile(r"\.[cm]?js$|\.py$")
 
 
-class _Worker(Struct, frozen=True):
+class _KnownProcess(Struct, frozen=True):
     """A process of a known program that works below the root."""
 
     pid: str
@@ -59,13 +52,13 @@ class ActorHints:
     def __init__(self, root: str, clock: Callable[[], float]) -> None:
         self._root = root
         self._clock = clock
-        self._looked = float("-inf")
-        self._workers: list[_Worker] = []
+        self._read_at = float("-inf")
+        self._workers: list[_KnownProcess] = []
 
     def guess(self, paths: Iterable[str]) -> dict[str, ActorHint]:
         """Guess who changed each of these paths."""
         paths = list(paths)
-        self._look()
+        self._read_processes()
         someone = {worker.actor for worker in self._workers}
         only = someone.pop() if len(someone) == 1 else ActorHint.UNKNOWN
         having = self._open_files() if len(paths) <= MAX_PATHS else {}
@@ -79,34 +72,36 @@ class ActorHints:
         folder, _, name = f"{self._root}/{path}".rpartition("/")
         return any(os.path.lexists(as_bytes(f"{folder}/{mark.format(name)}")) for mark in _MARKS)
 
-    def _look(self) -> None:
+    def _read_processes(self) -> None:
         now = self._clock()
-        if now < self._looked + LOOK_AGAIN_S:
+        if now < self._read_at + READ_EVERY_S:
             return
-        self._looked = now
+        self._read_at = now
         self._workers = []
         # Newest first: programs that work here were probably started late.
-        for pid in sorted((p for p in _listed("/proc") if p.isdigit()), key=int, reverse=True):
-            if self._clock() > now + LONGEST_LOOK_S:
+        for pid in sorted((p for p in _list_folder("/proc") if p.isdigit()), key=int, reverse=True):
+            if self._clock() > now + MAX_READ_S:
                 return
-            if (actor := _actor(pid)) and lies_in(_target(f"/proc/{pid}/cwd"), self._root):
-                self._workers.append(_Worker(pid, actor))
+            if (actor := _program_of(pid)) and is_inside(
+                _link_target(f"/proc/{pid}/cwd"), self._root
+            ):
+                self._workers.append(_KnownProcess(pid, actor))
 
     def _open_files(self) -> dict[str, ActorHint]:
         """The files below the root that known programs have open."""
-        until = self._clock() + LONGEST_LOOK_S
+        until = self._clock() + MAX_READ_S
         found: dict[str, ActorHint] = {}
         for worker in self._workers:
-            for number in _listed(f"/proc/{worker.pid}/fd")[:MAX_OPEN_FILES]:
+            for number in _list_folder(f"/proc/{worker.pid}/fd")[:MAX_OPEN_FILES]:
                 if self._clock() > until:
                     return found
-                target = _target(f"/proc/{worker.pid}/fd/{number}")
-                if lies_in(target, self._root):
+                target = _link_target(f"/proc/{worker.pid}/fd/{number}")
+                if is_inside(target, self._root):
                     found[target[len(self._root) + 1 :]] = worker.actor
         return found
 
 
-def _actor(pid: str) -> ActorHint | None:
+def _program_of(pid: str) -> ActorHint | None:
     """The known program that a process runs, if any."""
     try:
         with open(f"/proc/{pid}/comm", "rb") as stream:  # noqa: PTH123 - a Path is not needed
@@ -121,14 +116,14 @@ def _actor(pid: str) -> ActorHint | None:
     return next((PROGRAMS[word] for word in words if word in PROGRAMS), None)
 
 
-def _listed(folder: str) -> list[str]:
+def _list_folder(folder: str) -> list[str]:
     try:
         return os.listdir(folder)  # noqa: PTH208 - a Path is not needed
     except OSError:
         return []
 
 
-def _target(link: str) -> str:
+def _link_target(link: str) -> str:
     try:
         return as_text(os.readlink(os.fsencode(link)))  # noqa: PTH115 - a Path takes no bytes
     except OSError:

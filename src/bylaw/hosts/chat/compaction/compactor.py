@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.hosts.chat.blocks import own_blocks
-from bylaw.hosts.chat.compaction.extract import extract
-from bylaw.hosts.chat.compaction.keeping import staying
-from bylaw.hosts.chat.compaction.relevance import relevant
-from bylaw.hosts.chat.compaction.reminder import is_reminder, reminder
-from bylaw.hosts.chat.compaction.rewriting import Rewriting
-from bylaw.hosts.chat.compaction.summary import summarised
-from bylaw.hosts.chat.compaction.units import History
-from bylaw.hosts.chat.compaction.wishes import Strategy, read_keep, read_strategy
-from bylaw.hosts.chat.request import replies_in, size_of
+from bylaw.hosts.chat.compaction.relevance import select_relevant
+from bylaw.hosts.chat.compaction.rewrite import HistoryRewrite
+from bylaw.hosts.chat.compaction.summary import extract, is_reminder, reminder, summarise
+from bylaw.hosts.chat.compaction.units import (
+    ChatHistory,
+    Strategy,
+    kept_units,
+    read_keep,
+    read_strategy,
+)
+from bylaw.hosts.chat.request import count_replies, size_of
 from bylaw.hosts.chat.transcript import message
+from bylaw.model.display import number_of
 from bylaw.model.vocabulary import Role
-from bylaw.tools.printers.wording import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,16 +67,16 @@ class Compactor:
         """Compact the file in the name of a rule. If it raises CompactionError, nothing changed."""
         keep, strategies = read_keep(step.keep), read_strategy(step.strategy)
         source = file.read_again()
-        history = History(self._read(source))
-        going = self._left_to_go(history, staying(history, keep, source.path), strategies)
+        history = ChatHistory(self._read(source))
+        going = self._removable(history, kept_units(history, keep, source.path), strategies)
         if not going:
-            return _unchanged(history, "no message may be removed")
+            return _no_compaction(history, "no message may be removed")
         stand_in = self._stand_in(history, going, rule) if Strategy.SUMMARY in strategies else ""
-        new = Rewriting(source, history, going, rule, stand_in)
+        new = HistoryRewrite(source, history, going, rule, stand_in)
         length, tokens = size_of(new.blocks)
         if tokens >= size_of(history.blocks)[1]:
-            return _unchanged(history, "the history would not become shorter")
-        replies_gone = replies_in(history.blocks) - replies_in(new.blocks)
+            return _no_compaction(history, "the history would not become shorter")
+        replies_gone = count_replies(history.blocks) - count_replies(new.blocks)
         file.rewrite(new.text, max(file.replies - replies_gone, 0))
         numbers = history.messages_of(going)
         return Compaction(
@@ -86,27 +88,27 @@ class Compactor:
             last=numbers[-1],
         )
 
-    def _left_to_go(
-        self, history: History, kept: set[int], strategies: frozenset[Strategy]
+    def _removable(
+        self, history: ChatHistory, kept: set[int], strategies: frozenset[Strategy]
     ) -> frozenset[int]:
         going = [unit for unit in range(len(history.units)) if unit not in kept]
         # A summary of nothing but summaries gains nothing.
         if all(map(is_reminder, history.blocks_of(going))):
             return frozenset()
         if Strategy.RELEVANCE in strategies:
-            return frozenset(going) - relevant(history, going, self._model)
+            return frozenset(going) - select_relevant(history, going, self._model)
         return frozenset(going)
 
-    def _stand_in(self, history: History, going: frozenset[int], rule: str) -> str:
+    def _stand_in(self, history: ChatHistory, going: frozenset[int], rule: str) -> str:
         blocks = history.blocks_of(going)
-        told = _earlier(history.messages_of(going))
+        told = _count_text(history.messages_of(going))
         if self._model:
-            text = reminder(f"Summary of {told}:", summarised(self._model, blocks))
+            text = reminder(f"Summary of {told}:", summarise(self._model, blocks))
         else:
             text = reminder(f"Extract of {told}, the beginning of each:", extract(blocks))
         return message(Role.USER, text, rule).as_text
 
-    def _note(self, new: Rewriting, numbers: list[int]) -> str:
+    def _note(self, new: HistoryRewrite, numbers: list[int]) -> str:
         summary = "a summary" if self._model else "an extract, because no model is available"
         what = f"replaced by {summary}" if new.stand_in else "removed"
         where = "archive" if len(new.runs) == 1 else "archives"
@@ -114,12 +116,12 @@ class Compactor:
         return f"[compact] {told} {what}; kept in the {where} of this file"
 
 
-def _unchanged(history: History, why: str) -> Compaction:
+def _no_compaction(history: ChatHistory, why: str) -> Compaction:
     length, tokens = size_of(history.blocks)
     return Compaction(note=f"[compact] 0 messages replaced: {why}", length=length, tokens=tokens)
 
 
-def _earlier(numbers: list[int]) -> str:
+def _count_text(numbers: list[int]) -> str:
     return f"{number_of(len(numbers), 'earlier message')} ({_range(numbers)})"
 
 

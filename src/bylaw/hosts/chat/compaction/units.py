@@ -1,24 +1,32 @@
-"""Blocks → units that stay or go together, and the numbers of their messages.
+"""Blocks → units that stay or go together, and the units that `<compact>` keeps (CM-A30).
 
 A message of the assistant, its calls and all responses to them are one unit. A call of a rule and
 its response are another. Every other message is a unit by itself. Blocks are identified by their
-index in the history, messages by their number from 1, as `size_of` counts them.
+index in the history, messages by their number from 1, as `size_of` counts them. A unit stays if any
+part of it stays, so `latest:N` may keep more than N messages. It also stays while one of its calls
+has no response, and if it is imported: imported messages cannot be archived.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
+from enum import StrEnum
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from bylaw.hosts.chat.blocks import BlockKind
-from bylaw.hosts.chat.request import begins_message, goes_on
-from bylaw.model.text_size import count_tokens
+from bylaw.hosts.chat.request import begins_message, has_next_call
+from bylaw.model.display import brief
+from bylaw.model.errors import BylawError
+from bylaw.model.history import count_tokens
+from bylaw.model.vocabulary import ROLES, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bylaw.hosts.chat.blocks import Block
 
@@ -30,7 +38,7 @@ class Unit(Struct):
     unanswered: int = 0
 
 
-class History:
+class ChatHistory:
     """The blocks of a conversation and their units."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -70,15 +78,15 @@ class History:
 
 
 def _units_of(blocks: Sequence[Block]) -> list[Unit]:
-    grouping = _Grouping()
+    grouping = _UnitBuilder()
     before: Block | None = None
     for place, block in enumerate(blocks):
-        grouping.take(place, block, joined=before is not None and goes_on(before, block))
+        grouping.take(place, block, joined=before is not None and has_next_call(before, block))
         before = block
     return grouping.units
 
 
-class _Grouping:
+class _UnitBuilder:
     """Collects the units from the blocks of a file, in order."""
 
     def __init__(self) -> None:
@@ -107,3 +115,66 @@ class _Grouping:
                 return self._answered[block.call]
         self.units.append(Unit([]))
         return self.units[-1]
+
+
+class CompactionError(BylawError):
+    """The history was not compacted and nothing was changed. The text says why."""
+
+
+_LATEST = re.compile(r"latest:([0-9]{1,9})")
+
+
+class Strategy(StrEnum):
+    """What happens to messages that `keep` does not keep."""
+
+    RELEVANCE = "relevance"
+    SUMMARY = "summary"
+
+
+class KeepOptions(Struct, frozen=True):
+    """Messages of these roles stay, and the `latest` ones of the other roles."""
+
+    roles: frozenset[Role]
+    latest: int
+
+
+def read_keep(text: str) -> KeepOptions:
+    """Read a value such as `system,developer,latest:6`. The largest of several `latest` applies."""
+    roles: set[Role] = set()
+    latest = 0
+    for item in _items(text, ","):
+        if item in ROLES:
+            roles.add(ROLES[item])
+        elif found := _LATEST.fullmatch(item):
+            latest = max(latest, int(found[1]))
+        else:
+            raise CompactionError(f"unknown value `{brief(item)}` in `keep`")
+    return KeepOptions(frozenset(roles), latest)
+
+
+def read_strategy(text: str) -> frozenset[Strategy]:
+    """Read a value such as `relevance+summary`."""
+    try:
+        return frozenset(Strategy(item) for item in _items(text, "+"))
+    except ValueError:
+        raise CompactionError(f"unknown strategy `{brief(text)}`") from None
+
+
+def _items(text: str, between: str) -> list[str]:
+    return [item.strip() for item in text.split(between)]
+
+
+def kept_units(history: ChatHistory, keep: KeepOptions, path: str) -> set[int]:
+    """Return the units that stay. `path` is the path of the file."""
+    places = enumerate(history.blocks)
+    fixed = (place for place, it in places if it.role in keep.roles or it.source.path != path)
+    latest = islice(_newest_others(history, keep), keep.latest)
+    kept = {history.unit_at[place] for place in (*fixed, *latest)}
+    return kept | {number for number, unit in enumerate(history.units) if unit.unanswered}
+
+
+def _newest_others(history: ChatHistory, keep: KeepOptions) -> Iterator[int]:
+    """Yield where messages begin that their role does not keep, newest first."""
+    for place in reversed(history.message_at):
+        if history.blocks[place].role not in keep.roles:
+            yield place

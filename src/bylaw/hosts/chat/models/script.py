@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from bylaw.hosts.chat.messages import Call, Reply
+from bylaw.hosts.chat.blocks import ModelCall, Reply
 from bylaw.hosts.chat.models.base import ModelError, ScriptEndedError
 from bylaw.hosts.chat.models.turn import plain_name
+from bylaw.model.diagnostic import did_you_mean
+from bylaw.model.display import brief
 from bylaw.model.errors import LoadError
-from bylaw.model.strict_json import JsonError, read_json
-from bylaw.model.suggest import did_you_mean
-from bylaw.model.visible import brief
-from bylaw.runtime.reading import read_file
+from bylaw.model.values import JsonError, read_json
+from bylaw.store.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bylaw.hosts.chat.messages import Request
+    from bylaw.hosts.chat.blocks import Request
     from bylaw.model.values import JSON
 
 _TURN_KEYS = ("text", "tool_calls")
@@ -75,44 +75,46 @@ def _turn(line: str, number: int) -> Reply:
     try:
         written = read_json(line)
     except JsonError as wrong:
-        raise _LineError(f"{wrong.told_of('the turn is')}, column {wrong.span.start + 1}") from None
+        raise _LineError(
+            f"{wrong.sentence_about('the turn is')}, column {wrong.span.start + 1}"
+        ) from None
     fields = _object(written, "a turn", _TURN_KEYS)
     calls = fields.get("tool_calls", [])
     if not isinstance(calls, list):
-        _wrong("`tool_calls` must be a list")
+        _fail("`tool_calls` must be a list")
     called = tuple(_call(call, f"call-{number}-{n}") for n, call in enumerate(calls, 1))
     if len({call.id for call in called}) < len(called):
-        _wrong("two calls of a turn have the same `id`")
+        _fail("two calls of a turn have the same `id`")
     return Reply(text=_string(fields, "text", ""), calls=called)
 
 
-def _call(written: JSON, otherwise: str) -> Call:
+def _call(written: JSON, otherwise: str) -> ModelCall:
     fields = _object(written, "a call", _CALL_KEYS)
     args = fields.get("args", {})
     if not isinstance(args, dict):
-        _wrong("`args` must be an object")
+        _fail("`args` must be an object")
     name = _string(fields, "name", "")
     if not name:
-        _wrong("a call needs a `name`")
+        _fail("a call needs a `name`")
     call_id = plain_name(_string(fields, "id", "")) or otherwise
-    return Call(call_id, plain_name(name), json.dumps(args, ensure_ascii=False))
+    return ModelCall(call_id, plain_name(name), json.dumps(args, ensure_ascii=False))
 
 
 def _object(written: JSON, what: str, known: tuple[str, ...]) -> dict[str, JSON]:
     if not isinstance(written, dict):
-        _wrong(f"{what} must be an object")
+        _fail(f"{what} must be an object")
     for key in written:
         if key not in known:
-            _wrong(f"{what} has no field `{brief(key)}`: {did_you_mean(key, known)}")
+            _fail(f"{what} has no field `{brief(key)}`: {did_you_mean(key, known)}")
     return written
 
 
 def _string(fields: dict[str, JSON], key: str, otherwise: str) -> str:
     value = fields.get(key, otherwise)
     if not isinstance(value, str):
-        _wrong(f"`{key}` must be a string")
+        _fail(f"`{key}` must be a string")
     return value
 
 
-def _wrong(text: str) -> NoReturn:
+def _fail(text: str) -> NoReturn:
     raise _LineError(text)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from bylaw.hosts.chat.messages import Call, Reply, Usage
+from bylaw.hosts.chat.blocks import ModelCall, Reply, Usage
 from bylaw.hosts.chat.models.base import ModelError
+from bylaw.model.display import brief, visible
 from bylaw.model.values import MAX_COUNT
-from bylaw.model.visible import brief, visible
 from bylaw.model.vocabulary import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bylaw.hosts.chat.messages import Request
+    from bylaw.hosts.chat.blocks import Request
 
 # Text, names and arguments of one turn.
 MAX_TURN_CHARS = 4_000_000
@@ -31,7 +31,7 @@ MAX_NAME = 128
 LENGTH = "the length limit was reached"
 REFUSED = "the model refused"
 FILTERED = "the provider's filter stopped it"
-NO_ROOM = "the context window is full"
+CONTEXT_FULL = "the context window is full"
 
 _UNSAFE = re.compile(r"[^\w.:/-]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -49,11 +49,11 @@ class PartialCall(Struct):
     arguments: list[str] = field(default_factory=list)
 
 
-class Turn:
+class TurnBuilder:
     """One attempt at a turn.
 
     `ended` is the stop reason of the provider, empty if the stream broke. `cut` says why the turn
-    is incomplete, if it is. `released`: some text was given to `on_text`.
+    is incomplete, if it is. `release_record`: some text was given to `on_text`.
     """
 
     def __init__(self, request: Request, on_text: Callable[[str], None]) -> None:
@@ -70,26 +70,26 @@ class Turn:
 
     def say(self, piece: str) -> None:
         """Add a piece of the text and give it to `on_text`."""
-        self._grow(piece)
+        self._count_chars(piece)
         piece = self._half + piece
         # A server may cut between two surrogates of one character.
         self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
-        self._release(whole(piece.removesuffix(self._half)))
+        self._release(join_surrogates(piece.removesuffix(self._half)))
 
     def begin_call(self, call_id: str, name: str) -> PartialCall:
         """Begin a tool call; its pieces are added with `extend`."""
         if len(self.calls) == MAX_CALLS:
             raise ModelError(f"the model made more than {MAX_CALLS} tool calls at once")
-        self._grow(call_id + name)
+        self._count_chars(call_id + name)
         self.calls.append(PartialCall(call_id, name))
         return self.calls[-1]
 
     def extend(self, call: PartialCall, arguments: str) -> None:
         """Add a piece of the arguments of a call."""
-        self._grow(arguments)
+        self._count_chars(arguments)
         call.arguments.append(arguments)
 
-    def _grow(self, piece: str) -> None:
+    def _count_chars(self, piece: str) -> None:
         self._chars += len(piece)
         if self._chars > MAX_TURN_CHARS:
             raise ModelError(f"the model's turn is longer than {MAX_TURN_CHARS:,} characters")
@@ -100,7 +100,7 @@ class Turn:
             self._half = ""
             self._release("\N{REPLACEMENT CHARACTER}")
         text = "".join(self._pieces)
-        return Reply(text=text, calls=self._whole_calls(tools), usage=self.usage, cut=self.cut)
+        return Reply(text=text, calls=self._finished_calls(tools), usage=self.usage, cut=self.cut)
 
     def _release(self, piece: str) -> None:
         if piece:
@@ -108,21 +108,21 @@ class Turn:
             self.released = True
             self._on_text(piece)
 
-    def _whole_calls(self, tools: Mapping[str, str]) -> tuple[Call, ...]:
+    def _finished_calls(self, tools: Mapping[str, str]) -> tuple[ModelCall, ...]:
         taken = {call.id for message in self._request.messages for call in message.calls}
         number = 1 + sum(message.role is Role.ASSISTANT for message in self._request.messages)
-        done: list[Call] = []
+        done: list[ModelCall] = []
         for place, call in enumerate(self.calls, 1):
-            call_id = _free(plain_name(call.id) or f"call-{number}-{place}", taken)
+            call_id = _free_id(plain_name(call.id) or f"call-{number}-{place}", taken)
             taken.add(call_id)
             tool = tools.get(call.name) or plain_name(call.name) or "unnamed"
             # For a tool without arguments, some servers send an empty text.
-            arguments = whole("".join(call.arguments))
-            done.append(Call(call_id, tool, arguments if arguments.strip() else "{}"))
+            arguments = join_surrogates("".join(call.arguments))
+            done.append(ModelCall(call_id, tool, arguments if arguments.strip() else "{}"))
         return tuple(done)
 
 
-def unknown_end(reason: str) -> str:
+def unknown_stop_reason(reason: str) -> str:
     """Return the text for an unknown stop reason: the turn may be incomplete."""
     return f"unknown stop reason `{visible(brief(reason))}`"
 
@@ -132,7 +132,7 @@ def plain_name(written: str) -> str:
     return _UNSAFE.sub("_", written[:MAX_NAME])
 
 
-def whole(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Return a text with surrogate pairs joined. A lone surrogate is replaced."""
     if not _SURROGATE.search(text):
         return text
@@ -163,7 +163,7 @@ def number_in(event: object, field_name: str) -> int | None:
     return None
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def _free_id(wanted: str, taken: set[str]) -> str:
     if wanted not in taken:
         return wanted
     numbered = (f"{wanted[: MAX_NAME - 8]}-{n}" for n in count(2))

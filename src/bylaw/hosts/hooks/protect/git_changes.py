@@ -2,31 +2,83 @@
 
 Git itself is asked first which files differ from what it would write, or are untracked: quickly,
 read-only, and without running anything of the repository. If git cannot answer, every protected
-file that exists counts as changed.
+file that exists counts as changed. Pathspecs are matched with their magic and patterns; exclusions
+are ignored.
 """
 
 from __future__ import annotations
 
+import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.hosts.hooks.protect.git_paths import git_paths
 from bylaw.hosts.hooks.protect.shell_values import UNKNOWN
-from bylaw.hosts.worktree.git.git import Git
-from bylaw.hosts.worktree.git.repository import find_repository, switch_filters_off
+from bylaw.hosts.protected_paths import ChangeScope, ProtectedPath
 from bylaw.model.errors import BylawError
-from bylaw.runtime.paths import as_text, is_folder, is_there, real_path
-from bylaw.runtime.protection import ProtectedPath, Reach
 from bylaw.runtime.root import work_tree
+from bylaw.store.paths import as_text, is_folder, is_inside, path_exists, real_path, relative_name
+from bylaw.worktree.git import Git
+from bylaw.worktree.repository import disable_filters, find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.hooks.protect.git_paths import GitPath
-    from bylaw.hosts.hooks.protect.target import GitChange
-    from bylaw.runtime.protection import Protection
+    from bylaw.hosts.hooks.protect.shell_lists import GitChange
+    from bylaw.hosts.protected_paths import Protection
+
+_MAGIC = re.compile(r":\((?P<long>[^)]*)\)|:(?P<short>[/!^]+):?")
+_WILD = re.compile(r"[*?\[]")
+
+
+class GitPath(NamedTuple):
+    """The files below a folder, or those of them that match a pattern."""
+
+    folder: str
+    pattern: str = ""
+
+    def includes(self, location: str) -> bool:
+        """Whether a file is included, by its path without links."""
+        folder, path = self.folder.casefold(), location.casefold()
+        if not self.pattern:
+            return is_inside(path, folder)
+        below, pattern = relative_name(folder, path), self.pattern.casefold()
+        return fnmatchcase(below, pattern) or fnmatchcase(below, f"{pattern}/*")
+
+    def fits(self, location: str, below: str) -> bool:  # noqa: ARG002 - signature of file filters
+        """Whether a file is included; `below` is ignored."""
+        return self.includes(location)
+
+
+def git_paths(specs: tuple[str, ...], folder: str, top: str) -> list[GitPath]:
+    """Return what pathspecs include in a folder of a work tree; without any, the work tree.
+
+    Exclusions (`:!PATH`) are ignored: the excluded files are included.
+    """
+    if not specs:
+        return [GitPath(top)]
+    found = [one for spec in specs if (one := _git_path(spec, folder, top)) is not None]
+    return found or [GitPath(folder)]
+
+
+def _git_path(spec: str, folder: str, top: str) -> GitPath | None:
+    magic = _MAGIC.match(spec)
+    words = magic["long"].split(",") if magic and magic["long"] is not None else []
+    signs = (magic["short"] or "") if magic else ""
+    if "exclude" in words or "!" in signs or "^" in signs:
+        return None
+    base = top if "top" in words or "/" in signs else folder
+    rest = spec[magic.end() :] if magic else spec
+    start = "/" if rest.startswith("/") else base
+    parts = [one for one in rest.split("/") if one not in {"", "."}]
+    while parts and not _WILD.search(parts[0]):
+        part = parts.pop(0)
+        start = start.rpartition("/")[0] or "/" if part == ".." else f"{start.rstrip('/')}/{part}"
+    # `**/` also matches no folder at all.
+    return GitPath(start, "/".join(parts).replace("**/", "*"))
+
 
 SECONDS = 10.0  # for one answer of git
-MAX_ASKED = 4  # folders of one text
+MAX_FOLDERS = 4  # folders of one text
 MAX_CHANGED = 20_000  # files that git names
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
 _NAMES = ("--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv",
@@ -58,7 +110,7 @@ class GitChanges:
             return
         try:
             tree = self._tree(start) if change.asks else None
-            changed = None if tree is None else sorted(_changed(tree, change, start))
+            changed = None if tree is None else sorted(_changed_paths(tree, change, start))
         except BylawError:
             tree = changed = self._trees[start] = None  # do not ask again
         top = work_tree(start) if tree is None else tree.top
@@ -66,16 +118,16 @@ class GitChanges:
         if changed is None or len(changed) > MAX_CHANGED:
             yield from self._all_there(meant)
         for path in changed or ():
-            if any(_means(one, path) for one in meant):
+            if any(_includes(one, path) for one in meant):
                 yield from self._one(path)
 
     def _tree(self, folder: str) -> _Tree | None:
         if folder not in self._trees:
             self._trees[folder] = None
-            if len(self._trees) <= MAX_ASKED:
+            if len(self._trees) <= MAX_FOLDERS:
                 git = Git(seconds=SECONDS)
                 repository = find_repository(git, folder)
-                switch_filters_off(git, repository)
+                disable_filters(git, repository)
                 self._trees[folder] = _Tree(git, repository.root)
         return self._trees[folder]
 
@@ -85,66 +137,66 @@ class GitChanges:
         if why is not None:
             yield ProtectedPath(self._protection.shown(plain), why)
         elif path.endswith("/"):  # an untracked folder
-            below = self._protection.found_below(plain, lambda *_: True, Reach.WORK_TREE)
+            below = self._protection.find_below(plain, lambda *_: True, ChangeScope.WORK_TREE)
             yield from [below] if below else ()
 
     def _all_there(self, meant: list[GitPath]) -> Iterator[ProtectedPath]:
         for one in meant:
-            found = self._protection.found_below(one.folder, one.fits, Reach.WORK_TREE)
+            found = self._protection.find_below(one.folder, one.fits, ChangeScope.WORK_TREE)
             yield from [found] if found else ()
 
 
-def _means(one: GitPath, path: str) -> bool:
+def _includes(one: GitPath, path: str) -> bool:
     """Whether `one` includes a file; for a folder, whether it may include a file below it."""
-    if one.means(path.rstrip("/")):
+    if one.includes(path.rstrip("/")):
         return True
     return path.endswith("/") and (bool(one.pattern) or f"{one.folder}/".startswith(path))
 
 
-def _changed(tree: _Tree, change: GitChange, folder: str) -> set[str]:
+def _changed_paths(tree: _Tree, change: GitChange, folder: str) -> set[str]:
     """Return the paths that a change affects in the complete work tree; folders end with `/`.
 
     Raises BylawError if git does not answer.
     """
     if change.stash:
-        return {f"{tree.top}/{one}" for one in _stashed(tree, change.stash)}
-    names = set(_by_status(tree, change))
+        return {f"{tree.top}/{one}" for one in _stash_paths(tree, change.stash)}
+    names = set(_status_paths(tree, change))
     for revision in dict.fromkeys(change.revisions):
         # If a file has that name, git reads the word as a file.
-        if not is_there(f"{folder}/{revision}"):
-            names.update(_differing(tree, revision))
+        if not path_exists(f"{folder}/{revision}"):
+            names.update(_diff_paths(tree, revision))
     return {f"{tree.top}/{one}" for one in names}
 
 
-def _by_status(tree: _Tree, change: GitChange) -> Iterator[str]:
+def _status_paths(tree: _Tree, change: GitChange) -> Iterator[str]:
     # Listing untracked files is slow, so do it only if needed.
     others = "normal" if change.untracked or change.ignored else "no"
     ignored = ("--ignored=matching",) if change.ignored else ()
     asked = (*_STATUS, f"--untracked-files={others}", *ignored)
     unknown = {_UNTRACKED: change.untracked, _IGNORED: change.ignored}
-    for line in _names(tree.git.output(tree.top, *asked)):
+    for line in _split_names(tree.git.output(tree.top, *asked)):
         sort, name = line[:2], line[3:]
         if unknown.get(sort, change.tracked) and (change.folders or not name.endswith("/")):
             yield name
 
 
-def _differing(tree: _Tree, revision: str) -> list[str]:
+def _diff_paths(tree: _Tree, revision: str) -> list[str]:
     """Return the files that differ from a commit."""
     if revision.startswith("-"):
         raise BylawError("this is not a revision")
-    return _names(tree.git.output(tree.top, "diff", *_NAMES, revision, "--"))
+    return _split_names(tree.git.output(tree.top, "diff", *_NAMES, revision, "--"))
 
 
-def _stashed(tree: _Tree, stash: str) -> list[str]:
+def _stash_paths(tree: _Tree, stash: str) -> list[str]:
     if stash.startswith("-"):
         raise BylawError("this is not a stash")
     written = tree.git.run(tree.top, *_STASH, stash)
-    if written.exit_code and any(one in written.complaint for one in _NO_STASH):
+    if written.exit_code and any(one in written.error_output for one in _NO_STASH):
         return []  # git does nothing, or an earlier call makes the stash and is checked itself
     if written.exit_code:
         raise BylawError("git does not show the stash")
-    return _names(written.output)
+    return _split_names(written.output)
 
 
-def _names(output: bytes) -> list[str]:
+def _split_names(output: bytes) -> list[str]:
     return [as_text(one) for one in output.split(b"\0") if one]

@@ -1,11 +1,23 @@
-"""Tables of programs: what they do to the files in their arguments.
+"""The files that a program may change, by its name and arguments.
 
-An unknown program may change every file that it is given.
+Tables say what known programs do to the files in their arguments; an unknown program may change
+every file that it is given. Not every option can be distinguished from a file: a word that names a
+file counts as one.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from bylaw.expr.command_line import program_words
+from bylaw.hosts.hooks.protect.shell_lists import Link, Target
+from bylaw.store.state_folder import BYLAW_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # They only read, with any arguments.
 READS = frozenset(
@@ -98,7 +110,7 @@ COPIES = frozenset({"cp", "gcp", "install", "scp", "rsync", "ditto"})
 LINKING = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--(?:link|symbolic-link)")
 REMOVES_SOURCES = re.compile(r"--remove-source-files|--remove-sent-files")
 REMOVES_OTHERS = re.compile(r"--delete.*|--del")
-PASSES_OVER = re.compile(r"--exclude(?P<value>=.*)?", re.DOTALL)
+EXCLUDES = re.compile(r"--exclude(?P<value>=.*)?", re.DOTALL)
 COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
 INTO = re.compile(r"(?:-[a-zA-Z]*?t|--t[a-z-]*)(?:=?(?P<folder>.+))?")
 
@@ -126,11 +138,11 @@ STARTS = frozenset(
 # Those of them that need another argument before it: a file, a folder, a number.
 STARTS_SECOND = frozenset({"flock", "chroot", "taskset"})
 # They go to a folder; they declare variables; they give unknown values to variables.
-GOES = frozenset({"cd", "pushd", "chdir"})
+CHANGES_FOLDER = frozenset({"cd", "pushd", "chdir"})
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
-HEARS = frozenset({"read", "mapfile", "readarray", "getopts", "let"})
+READS_VALUES = frozenset({"read", "mapfile", "readarray", "getopts", "let"})
 # Those of them that read lines, and the variable that they use if they name none.
-HEARS_LINES = {"read": "REPLY", "mapfile": "MAPFILE", "readarray": "MAPFILE"}
+READS_LINES = {"read": "REPLY", "mapfile": "MAPFILE", "readarray": "MAPFILE"}
 # Settings of a shell with which patterns also match hidden files.
 SHOWS_HIDDEN = re.compile(r"dot_?glob|glob_?dots", re.IGNORECASE)
 # They run the text in their arguments, now or later.
@@ -163,7 +175,7 @@ PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
 MODULE = re.compile(r"-[bBdEiIOPqsSuvx]*m(?P<name>.*)")
 MODULE_FLAGS = re.compile(r"-[bBdEiIOPqsSuvx]+|-[WX].+|--.+")
 # Code that removes folders with all their files.
-TAKES_AWAY = re.compile(r"rmtree|rmSync|rm_rf|rm_r|rmdir|remove_tree|removeSync|rimraf|unlink")
+REMOVES_FOLDERS = re.compile(r"rmtree|rmSync|rm_rf|rm_r|rmdir|remove_tree|removeSync|rimraf|unlink")
 KEYWORDS = frozenset(
     {
         "if",
@@ -213,11 +225,11 @@ GIT_OUTPUT = re.compile(r"--output(?:=.*)?|--ext-diff|--op[a-z-]*(?:=.*)?|-O.*")
 GIT_SWITCHES_BRANCH = re.compile(r"-[bBdt]|--(?:orphan|detach|track)(?:=.*)?")
 GIT_HARD = re.compile(r"--(?:ha|me|k)[a-z]*")
 GIT_FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--(?:f|di)[a-z-]*")
-GIT_TRIED = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run")
+GIT_DRY_RUN = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run")
 GIT_ALL = re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all")
 # Options that have a value: the source of files, files to skip, a message.
 GIT_SOURCE = re.compile(r"(?:-s|--source)(?:=?(?P<value>.+))?")
-GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*?e|--exclude)(?:=?(?P<value>.+))?")
+GIT_EXCLUDE = re.compile(r"(?:-[a-zA-Z]*?e|--exclude)(?:=?(?P<value>.+))?")
 GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*?m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
 GIT_UPDATES = re.compile(r"-[a-zA-Z]*u[a-zA-Z]*|--res[a-z]*")
 # They change the index by names or numbers, so what git says of it before is not true afterwards.
@@ -236,10 +248,10 @@ GIT_SETTING = re.compile(
     r"|include(?:if)?\..*|extensions\..*|alias\..*|filter\..*)",
     re.IGNORECASE,
 )
-GIT_ASKS = re.compile(r"--get.*|--list|-l|get|list")
+GIT_CONFIG_READS = re.compile(r"--get.*|--list|-l|get|list")
 
 # Commands of Bylaw that do not change the files in their arguments, or check who runs them.
-OUR_READS = frozenset(
+OUR_READ_COMMANDS = frozenset(
     {
         *("check", "explain", "log", "verify", "match", "expr", "decide", "rules", "trust"),
         *(
@@ -256,7 +268,7 @@ OUR_READS = frozenset(
     }
 )
 # Those of them that are only for people: always, or if one of these words is in the arguments.
-OUR_PEOPLES: dict[str, frozenset[str]] = {
+OUR_PERSON_COMMANDS: dict[str, frozenset[str]] = {
     "trust": frozenset(),
     "approve": frozenset(),
     "uninstall": frozenset(),
@@ -265,5 +277,280 @@ OUR_PEOPLES: dict[str, frozenset[str]] = {
     "doctor": frozenset({"--release"}),
 }
 # The command that is only for clients: it sends events in the name of one.
-OUR_CLIENTS = "hook"
+OUR_CLIENT_COMMAND = "hook"
 OUR_CONTEXT_READS = frozenset({"check", "call", "state", "render", "repl"})
+
+
+_ATTACHED = re.compile(r"-[A-Za-z](?P<path>.+)", re.DOTALL)
+
+
+def base_name(word: str) -> str:
+    """Return the name of a program without its folder."""
+    return word.rpartition("/")[2]
+
+
+def paths_in(word: str) -> Iterator[str]:
+    """Yield a word, and its parts after `=` and after a short option; each may be a path."""
+    yield word
+    if "=" in word:
+        yield word.partition("=")[2]
+    attached = _ATTACHED.fullmatch(word)
+    if attached is not None:
+        yield attached["path"]
+
+
+def move_targets(words: list[str]) -> Iterator[Target]:
+    """Yield the files that `mv` removes from their place, and those that it writes."""
+    files = [one for one in words if not one.startswith("-")]
+    into = any(INTO.fullmatch(one) for one in words if one.startswith("-"))
+    last = files[-1:] if len(files) > 1 and not into else []
+    yield from (Target(one, whole=True) for one in files[: len(files) - len(last)])
+    yield from (Target(one) for one in last)
+    yield from (Target(one) for word in words if "=" in word for one in paths_in(word))
+    yield from targets_in_folder(words)
+
+
+def new_links(words: list[str]) -> Iterator[Link]:
+    """Yield the links that `ln` makes: with the last name, or in the folder of that name."""
+    files, folders = _split_folders(words)
+    for folder in folders if files else ["."]:
+        for one in files or folders:
+            yield Link(f"{folder}/{base_name(one.rstrip('/'))}", one)
+            yield Link(folder, one)
+
+
+def copy_targets(given: list[str]) -> Iterator[Target]:
+    """Yield the files that a copy writes, and those that its options remove."""
+    words = _without_exclusions(given)
+    if any(LINKING.fullmatch(one) for one in words if one.startswith("-")):
+        yield from (Target(one, whole=True) for one in words[:-1])
+        yield from (Target(one) for word in words for one in paths_in(word))
+    files = [one for one in words if not one.startswith("-")]
+    if any(REMOVES_SOURCES.fullmatch(one) for one in words):
+        yield from (Target(one, whole=True) for one in files[:-1])
+    whole = any(REMOVES_OTHERS.fullmatch(one) for one in words)
+    yield from (Target(one, whole=whole) for one in files[-1:])
+    yield from targets_in_folder(words)
+    if any(COPIES_FOLDERS.fullmatch(one) for one in words):
+        yield from _folder_targets(files)
+    yield from (Target(one) for word in words if "=" in word for one in paths_in(word))
+
+
+def unpack_targets(program: str, given: list[str]) -> Iterator[Target]:
+    """Yield the named files, and a target for each word that may be an archive to unpack."""
+    words = _without_exclusions(given if program == "unzip" else _tar_options(given))
+    if program == "unzip" and any(UNZIP_READS.fullmatch(one) for one in words):
+        return
+    yield from (Target(one) for word in words for one in paths_in(word))
+    options = [one for one in words if one.startswith("-")]
+    if program != "unzip" and not any(TAR_EXTRACTS.fullmatch(one) for one in options):
+        return
+    folder, stripped = ".", 0
+    for one, two in pairwise([*words, ""]):
+        found = UNPACK_FOLDER.fullmatch(one)
+        if found is not None:
+            folder = os.path.join(folder, found["folder"] or two)  # noqa: PTH118 - a text
+        found = UNPACK_STRIPPED.fullmatch(one)
+        if found is not None:
+            stripped = int(found["number"])
+    for archive in dict.fromkeys(one for word in words for one in paths_in(word)):
+        yield Target(folder, archive=archive, stripped=stripped)
+
+
+def _tar_options(words: list[str]) -> list[str]:
+    """Return `tar xfC ARCHIVE FOLDER` as `tar -x -f ARCHIVE -C FOLDER`."""
+    if not words or words[0].startswith("-"):
+        return words
+    rest = iter(words[1:])
+    options = [
+        part
+        for letter in words[0]
+        for part in (f"-{letter}", *([next(rest, "")] if letter in TAR_VALUED else ()))
+    ]
+    return [*options, *rest]
+
+
+def _without_exclusions(words: list[str]) -> list[str]:
+    found = [EXCLUDES.fullmatch(one) for one in words]
+    # Without an attached value, the value is the next word.
+    before = [None, *found]
+    return [word for word, one, last in zip(words, found, before, strict=False)
+            if one is None and (last is None or last["value"])]  # fmt: skip
+
+
+def targets_in_folder(words: list[str]) -> Iterator[Target]:
+    """Yield the files that are put into the last folder, or into the folder of an option."""
+    files, folders = _split_folders(words)
+    for folder in folders:
+        for one in files:
+            yield Target(f"{folder}/{base_name(one.rstrip('/'))}", inside=True, source=one)
+
+
+def _split_folders(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the files, and the folders into which they may be put."""
+    files = [one for one in words if not one.startswith("-")]
+    folders = [files.pop()] if files else []
+    for at, word in enumerate(words):
+        found = INTO.fullmatch(word) if word.startswith("-") else None
+        if found is not None:
+            files += folders[:1]
+            folders += [found["folder"] or "", *words[at + 1 : at + 2]]
+    return files, [*filter(None, folders)]
+
+
+def _folder_targets(files: list[str]) -> Iterator[Target]:
+    """Yield folders that are copied with all their files: as a folder, or only the files."""
+    for one in files[:-1]:
+        name = base_name(one.rstrip("/"))
+        yield Target(files[-1], source=one)
+        if name not in {"", ".", ".."}:
+            yield Target(f"{files[-1]}/{name}", source=one)
+
+
+OUR_NAME = "bylaw"
+_FOR_CLIENTS = "only clients may run it: an agent must not send events in the name of its client"
+_NAME = re.compile(r"\W.*", re.DOTALL)  # everything after the name of a variable
+_WANTS_VALUE = re.compile(r"-[a-zA-Z0-9]+|--[a-z][a-z-]*")
+_STARTERS = STARTS | {"xargs"}
+_KNOWN = frozenset(
+    {
+        *(*_STARTERS, *CHANGES_FOLDER, *RUNS_TEXT, *SHELLS, *RUNS_OPTION),
+        *(*READS, *READS_WITHOUT, *WRITES_SECOND, *WHOLE),
+        *(*COPIES, *UNPACKS, *ADDRESSED),
+        *("find", "git", "patch", "tee", "dd", "ln", OUR_NAME),
+    }
+)
+CODE_WORD = re.compile(r"[^\s;{}'\"()|&<>=]+")
+
+
+def option_values(option: re.Pattern[str], words: list[str]) -> Iterator[str]:
+    """Yield the values of an option: its group `text`, or the next word."""
+    for one, two in pairwise([*words, ""]):
+        found = option.fullmatch(one)
+        if found is not None:
+            yield found["text"] or two
+
+
+def shell_texts(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the texts that a shell runs because of its options, and the arguments for them."""
+    places = sorted(program_words(words))
+    told = [words[at] for at in places]
+    texts = [one.partition("=")[2] if one.startswith("--") else one for one in told]
+    return texts, words[places[-1] + 1 :] if places else []
+
+
+def is_known_program(word: str) -> bool:
+    """Whether a word is the name of a program that is in the tables of this package."""
+    name = base_name(word)
+    return name in _KNOWN or bool(RUNS_CODE.fullmatch(name))
+
+
+def start_positions(words: list[str], first: int) -> Iterator[int]:
+    """Yield where the started program may be: at `first`, after the options, or further on.
+
+    A word after an option may be the value of the option (`sudo -u NAME rm …`), and so may be an
+    unknown word.
+    """
+    yield first
+    for at in range(first, len(words)):
+        if not is_known_program(words[at]):
+            continue
+        if at > first:
+            yield at
+        is_second = at == first and base_name(words[0]) in STARTS_SECOND
+        may_be_value = is_second or _WANTS_VALUE.fullmatch(words[at - 1])
+        if not may_be_value or base_name(words[at]) in _STARTERS:
+            return  # a program that starts others checks its own arguments
+
+
+def program_targets(program: str, words: list[str]) -> Iterator[Target]:
+    """Yield the changes of a program, apart from those of programs that it starts."""
+    if program == OUR_NAME:
+        yield from _bylaw_targets(words)
+        return
+    if program in READS:
+        return
+    unless = READS_WITHOUT.get(program)
+    valued = WRITES_SECOND.get(program)
+    if valued is not None:
+        files = [two for one, two in pairwise(["", *words])
+                 if not two.startswith(("-", "+")) and not valued.fullmatch(one)]  # fmt: skip
+        yield from (Target(one) for one in files[1:])
+    elif unless is not None:
+        yield from _sed_targets(words) if program in SED else ()
+        yield from _targets_if_written(words, unless)
+    elif program in COPIES:
+        yield from copy_targets(words)
+    elif program in UNPACKS:
+        yield from unpack_targets(program, words)
+    elif program == "mv":
+        yield from move_targets(words)
+    else:
+        whole = program in WHOLE
+        modes = program == "chmod" and any(STAYS_READABLE.fullmatch(one) for one in words)
+        yield from (
+            Target(one, whole=whole, modes=modes) for word in words for one in paths_in(word)
+        )
+        if program == "ln":
+            yield from targets_in_folder(words)
+        if program in ADDRESSED:
+            yield from (Target(one) for word in words for one in re.split("[:,]", word))
+
+
+def unknown_variables(words: list[str]) -> Iterator[str]:
+    """Yield the variables to which a command gives unknown values."""
+    program, rest = (words[0], words[1:]) if words else ("", [])
+    options = [one for one in rest if one.startswith("-")]
+    names = [_NAME.sub("", one) for one in rest if one[:1] not in {"-", ""}]
+    if program in READS_VALUES:
+        yield from names
+    elif program in DECLARES and any("n" in one for one in options):
+        yield from names  # with `declare -n`, each is another name of a variable
+    elif program == "printf" and rest[:1] == ["-v"]:
+        yield from names[:1]
+
+
+def module_words(words: list[str]) -> list[str]:
+    """Return the module that `python` runs, or the path of `bylaw`, with all words after it."""
+    todo = iter(enumerate(words))
+    for at, word in todo:
+        module = MODULE.fullmatch(word)
+        if module is not None:
+            return [*filter(None, [module["name"]]), *words[at + 1 :]]
+        if base_name(word) == OUR_NAME:
+            return words[at:]
+        if word in {"-W", "-X"}:
+            next(todo, None)
+        elif not MODULE_FLAGS.fullmatch(word):
+            break
+    return []
+
+
+def _bylaw_targets(words: list[str]) -> Iterator[Target]:
+    """Yield what a `bylaw` command may change, and commands that agents must not run.
+
+    These commands also check themselves who runs them, but an agent may hide that.
+    """
+    verb = next((one for one in words if not one.startswith("-")), "")
+    if verb == OUR_CLIENT_COMMAND and "--help" not in words:
+        yield Target(f"{OUR_NAME} {verb}", why=_FOR_CLIENTS)
+    wanted = OUR_PERSON_COMMANDS.get(verb)
+    if wanted is not None and (not wanted or wanted.intersection(words)):
+        yield Target(BYLAW_FOLDER)
+    if verb == "context":
+        reads = len(words) > 1 and words[1] in OUR_CONTEXT_READS
+    else:
+        reads = verb in OUR_READ_COMMANDS
+    if not reads:
+        yield from (Target(one) for word in words for one in paths_in(word))
+
+
+def _sed_targets(words: list[str]) -> Iterator[Target]:
+    for word in words:
+        yield from (Target(one["file"].strip()) for one in SED_WRITES.finditer(word))
+
+
+def _targets_if_written(words: list[str], unless: re.Pattern[str]) -> Iterator[Target]:
+    if any(unless.fullmatch(one) for one in words):
+        for word in words:
+            yield from (Target(one) for one in (*paths_in(word), *CODE_WORD.findall(word)))

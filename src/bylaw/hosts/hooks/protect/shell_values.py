@@ -13,13 +13,13 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.protect.shell_word import PieceKind
-from bylaw.runtime.paths import as_bytes, as_text, real_path
+from bylaw.hosts.hooks.protect.shell_parser import PieceKind
+from bylaw.store.paths import as_bytes, as_text, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from bylaw.hosts.hooks.protect.shell_word import Piece, Word
+    from bylaw.hosts.hooks.protect.shell_parser import ShellPiece, ShellWord
 
 MAX_VALUES = 1_000  # of one word, before patterns, and of one variable
 MAX_CHOICES = 5_000  # steps to expand braces
@@ -30,9 +30,9 @@ MAX_LISTED = 20_000  # names of a folder
 
 UNKNOWN = "\ufffc"
 _GAP = "\ue0ff"
-_HIDDEN = 0xE000  # offset for quoted characters, so that patterns ignore them
+_QUOTE_OFFSET = 0xE000  # offset for quoted characters, so that patterns ignore them
 _SPECIAL = re.compile(r"[*?\[\]{}~,!^]")
-_MOVED = re.compile("[\ue000-\ue07f]")
+_QUOTED_CHARACTERS = re.compile("[\ue000-\ue07f]")
 _BRACES = re.compile(
     r"\{(?:(?P<list>[^{}]*,[^{}]*)"
     r"|(?P<ends>[A-Za-z]\.\.[A-Za-z]|-?[0-9]{1,18}\.\.-?[0-9]{1,18})(?:\.\.-?(?P<step>[0-9]{1,18}))?)\}"
@@ -58,7 +58,7 @@ _CLASSES = {
 _QUOTED = (PieceKind.QUOTED, PieceKind.QUOTED_VARIABLE)
 
 
-class Values:
+class ShellValues:
     """What is known while a text is read: variables, and the folders in which it may be.
 
     `is_cut` says that a limit was exceeded, so the text may mean more. `shows_hidden` says that
@@ -77,11 +77,13 @@ class Values:
         # An empty value may also be the start of a list: `NAME=(…)`.
         given = [one for value in values for one in ([value] if value else ["", UNKNOWN])]
         known = dict.fromkeys([*self._variables.get(name, ()), *given])
-        self._variables[name] = _first(known)
+        self._variables[name] = _limit_values(known)
 
     def assign_first(self, name: str, value: str) -> None:
         """Add a value before the others, so that the limit does not drop it."""
-        self._variables[name] = _first(dict.fromkeys([value, *self._variables.get(name, ())]))
+        self._variables[name] = _limit_values(
+            dict.fromkeys([value, *self._variables.get(name, ())])
+        )
 
     def append(self, name: str, value: str) -> None:
         """Add the values of a variable with `value` appended."""
@@ -96,14 +98,14 @@ class Values:
         else:
             self.is_cut = True
 
-    def leave_start(self) -> None:
+    def forget_start_folder(self) -> None:
         """Remove the folder in which the text began."""
         if len(self.folders) > 1:
             del self.folders[0]
 
     def go_to(self, words: list[str]) -> None:
         """Follow `cd WORDS` from every folder in which the text may be."""
-        named = [unmarked(one) for one in words if not one.startswith("-")]
+        named = [without_marks(one) for one in words if not one.startswith("-")]
         others = [one for value in self._variables.get("CDPATH", ()) for one in value.split(":")]
         for name in named or [self._environment.get("HOME", "/")]:
             for folder in list(self.folders):
@@ -112,39 +114,43 @@ class Values:
 
     def _go(self, path: str) -> None:
         """Enter a folder as a shell does, and as the system does if links lead elsewhere."""
-        folder = folded(path)
+        folder = normal_path(path)
         self.enter(folder)
         if "/.." in path and UNKNOWN not in path and (real := real_path(path)) != real_path(folder):
             self.enter(real)
 
-    def of(self, word: Word, output: Callable[[str], str]) -> list[str]:
+    def of(self, word: ShellWord, output: Callable[[str], str]) -> list[str]:
         """Return all values of a word; `output` returns what a command prints, if it is known."""
         written = self._joined(word, output)
         split = [part for one in written for part in one.split(_GAP) if part or one == part]
-        found = [value for one in split for value in self._files(_home(one))]
+        found = [value for one in split for value in self._files(_expand_home(one))]
         longest = MAX_CHARS + sum(len(piece.text) for piece in word)
         self.is_cut |= any(len(value) > longest for value in found)
-        return [_shown(value)[:longest] for value in found]
+        return [_unquote(value)[:longest] for value in found]
 
-    def _joined(self, word: Word, output: Callable[[str], str]) -> list[str]:
+    def _joined(self, word: ShellWord, output: Callable[[str], str]) -> list[str]:
         written = [""]
         for piece in word:
             texts = self._texts(piece, output)
-            written = _first(one + text for one in written for text in texts)
-        return _first(value for one in written for value in _braces(one))
+            written = _limit_values(one + text for one in written for text in texts)
+        return _limit_values(value for one in written for value in _expand_braces(one))
 
-    def _texts(self, piece: Piece, output: Callable[[str], str]) -> list[str]:
+    def _texts(self, piece: ShellPiece, output: Callable[[str], str]) -> list[str]:
         match piece.kind:
             case PieceKind.PLAIN:
                 return [piece.text]
             case PieceKind.QUOTED:
-                return [_hidden(piece.text)]
+                return [_quote(piece.text)]
             case PieceKind.VARIABLE | PieceKind.QUOTED_VARIABLE:
                 known = self._values(piece.text)
-                return [_in_word(one, quoted=piece.kind in _QUOTED) for one in known]
+                return [_prepare_text(one, quoted=piece.kind in _QUOTED) for one in known]
             case PieceKind.COMMAND:
                 printed = output(piece.text)
-                return [_in_word(unmarked(printed) if piece.in_file else printed, quoted=False)]
+                return [
+                    _prepare_text(
+                        without_marks(printed) if piece.in_file else printed, quoted=False
+                    )
+                ]
         return [UNKNOWN]
 
     def _values(self, name: str) -> list[str]:
@@ -160,16 +166,18 @@ class Values:
             yield value
             return
         hidden = self.shows_hidden
-        found = [one for folder in self.folders for one in _matching(value, folder, hidden=hidden)]
+        found = [
+            one for folder in self.folders for one in _match_files(value, folder, hidden=hidden)
+        ]
         yield from found or [value]
 
 
-def unmarked(text: str) -> str:
+def without_marks(text: str) -> str:
     """Return a text without marks of lists."""
     return MARK.sub("", text)
 
 
-def folded(path: str) -> str:
+def normal_path(path: str) -> str:
     """Return a path without `.` and `..`; the parent of an unknown folder is unknown, too."""
     parts: list[str] = []
     for part in path.split("/"):
@@ -183,30 +191,30 @@ def folded(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _first(values: Iterable[str]) -> list[str]:
+def _limit_values(values: Iterable[str]) -> list[str]:
     """Return the values up to the limit, and then UNKNOWN for all others."""
     found = list(islice(values, MAX_VALUES + 1))
     return found if len(found) <= MAX_VALUES else [*found[:MAX_VALUES], UNKNOWN]
 
 
-def _in_word(text: str, *, quoted: bool) -> str:
+def _prepare_text(text: str, *, quoted: bool) -> str:
     """Prepare a text for a word: unless it is quoted, blanks split it and patterns are expanded."""
-    return _hidden(text) if quoted else _GAP.join(text.split()) if text.strip() else text
+    return _quote(text) if quoted else _GAP.join(text.split()) if text.strip() else text
 
 
-def _hidden(text: str) -> str:
-    return _SPECIAL.sub(lambda found: chr(_HIDDEN + ord(found[0])), text)
+def _quote(text: str) -> str:
+    return _SPECIAL.sub(lambda found: chr(_QUOTE_OFFSET + ord(found[0])), text)
 
 
-def _shown(text: str) -> str:
-    return _MOVED.sub(lambda found: chr(ord(found[0]) - _HIDDEN), text)
+def _unquote(text: str) -> str:
+    return _QUOTED_CHARACTERS.sub(lambda found: chr(ord(found[0]) - _QUOTE_OFFSET), text)
 
 
-def _home(value: str) -> str:
+def _expand_home(value: str) -> str:
     return os.path.expanduser(value) if value.startswith("~") else value  # noqa: PTH111 - a text
 
 
-def _braces(text: str) -> Iterator[str]:
+def _expand_braces(text: str) -> Iterator[str]:
     """Yield every choice of `{a,b}` and `{a..z}`, the innermost first."""
     todo = [text]
     for _ in range(MAX_CHOICES):
@@ -217,12 +225,12 @@ def _braces(text: str) -> Iterator[str]:
         if found is None:
             yield one
         else:
-            choices = _range(found) if found["list"] is None else found["list"].split(",")
+            choices = _expand_range(found) if found["list"] is None else found["list"].split(",")
             todo += (one[: found.start()] + each + one[found.end() :] for each in choices)
     yield UNKNOWN
 
 
-def _range(found: re.Match[str]) -> list[str]:
+def _expand_range(found: re.Match[str]) -> list[str]:
     """Return the choices of `{a..z}` or `{01..10..2}`; UNKNOWN if there are too many."""
     ends = found["ends"].split("..")
     is_letters = ends[0].isalpha()
@@ -238,18 +246,18 @@ def _range(found: re.Match[str]) -> list[str]:
     return [f"{one:0{width}d}" for one in numbers]
 
 
-def _matching(pattern: str, folder: str, *, hidden: bool) -> Iterator[str]:
+def _match_files(pattern: str, folder: str, *, hidden: bool) -> Iterator[str]:
     """Yield the files that match a pattern, or their folder if there are too many."""
     start = "" if pattern.startswith("/") else folder.rstrip("/")
     parts = [one for one in pattern.split("/") if one]
     while parts and not _PATTERN.search(parts[0]):
-        start = f"{start}/{_shown(parts.pop(0))}"
+        start = f"{start}/{_unquote(parts.pop(0))}"
     found = [start]
     for part in parts:
         if not _PATTERN.search(part):
-            found = [f"{one}/{_shown(part)}" for one in found]
+            found = [f"{one}/{_unquote(part)}" for one in found]
             continue
-        names = (name for one in found for name in _listed(one, part, hidden=hidden))
+        names = (name for one in found for name in _match_names(one, part, hidden=hidden))
         found = list(islice(names, MAX_FILES + 1))
         if len(found) > MAX_FILES:
             yield start or "/"
@@ -257,24 +265,24 @@ def _matching(pattern: str, folder: str, *, hidden: bool) -> Iterator[str]:
     yield from (one for one in found if os.path.lexists(as_bytes(one)))
 
 
-def _listed(folder: str, part: str, *, hidden: bool) -> Iterator[str]:
+def _match_names(folder: str, part: str, *, hidden: bool) -> Iterator[str]:
     """Yield the files of a folder that match a part of a pattern."""
-    wanted = _classes(_shown(part).casefold()).replace("[^", "[!")
+    wanted = _replace_classes(_unquote(part).casefold()).replace("[^", "[!")
     try:
         with os.scandir(as_bytes(folder or "/")) as entries:
             names = [as_text(entry.name) for entry in islice(entries, MAX_LISTED + 1)]
     except (OSError, ValueError):
         return
     # If there are too many names, take all: the caller then finds too many files and stops.
-    fits = (lambda _: True) if len(names) > MAX_LISTED else _fitting(wanted, hidden=hidden)
+    fits = (lambda _: True) if len(names) > MAX_LISTED else _name_filter(wanted, hidden=hidden)
     yield from (f"{folder}/{name}" for name in sorted(names) if fits(name))
 
 
-def _fitting(wanted: str, *, hidden: bool) -> Callable[[str], bool]:
+def _name_filter(wanted: str, *, hidden: bool) -> Callable[[str], bool]:
     hidden_too = hidden or wanted.startswith((".", "["))
     return lambda name: (hidden_too or name[:1] != ".") and fnmatchcase(name.casefold(), wanted)
 
 
-def _classes(pattern: str) -> str:
+def _replace_classes(pattern: str) -> str:
     """Replace classes such as `[:alpha:]`, which are inside brackets; letters have one case."""
     return _CLASS.sub(lambda found: _CLASSES.get(found["name"] or "", found["one"] or ""), pattern)

@@ -1,1 +1,0 @@
-"""The syntax of ChatMD: text → tree with exact spans, without loss, and tree → text."""

@@ -1,1 +1,0 @@
-"""Approvals of messages: read, preview, request, write and revoke them."""

@@ -1,1 +1,0 @@
-"""The ledger: the state of each message, in a database that all processes of a root share."""

@@ -1,1 +1,0 @@
-"""The files of a bus: its folders, messages, claims and evidence."""

@@ -1,1 +1,0 @@
-"""The status of a bus, for `bylaw bus status`. Reads only."""

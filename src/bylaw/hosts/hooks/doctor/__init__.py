@@ -1,1 +1,0 @@
-"""Checks of `bylaw doctor`: what is fine, what a person has to do, what is wrong."""

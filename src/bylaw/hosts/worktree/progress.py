@@ -1,5 +1,0 @@
-"""Progress callbacks for policy runs."""
-
-
-def no_words(_: str) -> None:
-    """Ignore progress."""

@@ -1,1 +1,0 @@
-"""The worker process for Lua scripts, and the Lua files that it loads."""

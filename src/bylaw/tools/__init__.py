@@ -1,1 +1,0 @@
-"""Answers to questions of people, as data, and their printers."""
