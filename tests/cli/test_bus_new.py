@@ -330,7 +330,7 @@ class TestIds:
     def test_a_name_that_nobody_lists(self, root, monkeypatch):
         messages = NewMessages(str(root))
         draft, _ = messages.put(messages.draft(wish()))
-        monkeypatch.setattr(messages, "_taken", lambda _: set())
+        monkeypatch.setattr(messages, "_taken_ids", lambda _: set())
         with pytest.raises(BylawError, match="100 messages with ids like"):
             messages.put(draft)
 

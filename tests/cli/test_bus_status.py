@@ -523,7 +523,7 @@ class TestHostile:
     def test_while_somebody_writes_to_the_ledger(self, root):
         put(root)
         hold(root)
-        with ledger_of(root) as ledger, ledger._changing():
+        with ledger_of(root) as ledger, ledger._change():
             assert data(root)["held"]
 
 

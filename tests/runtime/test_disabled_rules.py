@@ -40,14 +40,14 @@ class Submitted:
 
     def __init__(self, engine, monkeypatch):
         self.events = []
-        submit = engine._rehearsal.submit
+        submit = engine._dry_run.submit
 
         def watched(event):
             rehearsed = submit(event)
             self.events.append(rehearsed.event)
             return rehearsed
 
-        monkeypatch.setattr(engine._rehearsal, "submit", watched)
+        monkeypatch.setattr(engine._dry_run, "submit", watched)
 
 
 class TestSwitches:

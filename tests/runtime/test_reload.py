@@ -49,7 +49,7 @@ def codes(library):
 
 
 def rule_set(engine):
-    return engine._rehearsal.rules
+    return engine._dry_run.rules
 
 
 class TestWhatLoadsIsTakenOver:

@@ -316,9 +316,9 @@ class TestGathering:
             runner.gather(TurnStart(), need("return true", str(number)))
             runner.gather(TurnStart(), need("return true", "often"))
 
-        assert len(runner._kept) == MAX_CACHED
-        assert "often" in runner._kept
-        assert "0" not in runner._kept
+        assert len(runner._cache) == MAX_CACHED
+        assert "often" in runner._cache
+        assert "0" not in runner._cache
 
     @pytest.mark.parametrize("executable", ["/missing/python", "/bin/false"])
     def test_without_a_process_nothing_is_known(self, runner, executable, monkeypatch):

@@ -260,7 +260,7 @@ def test_a_tool_may_submit_events_itself(root):
     with bylaw.Engine(bylaw.load("rules")) as engine:
         with engine._host.collect_messages() as outer:
             inner = engine.submit({"kind": "turn.start"})
-            engine._host._say(type("D", (), {"step": inner.messages[0]})(), TurnStart())
+            engine._host._collect(type("D", (), {"step": inner.messages[0]})(), TurnStart())
 
         assert [one.text for one in inner.messages] == ["hello"]
         assert [one.text for one in outer.messages] == ["hello"]

@@ -1,22 +1,16 @@
 """Turn each failure into an exit code and a message on standard error.
 
 Exit codes: 0 success, 1 an error in the input, 2 an error in the arguments, 3 a bug in Bylaw with
-a report to paste, 130 interrupted. The report contains versions, arguments and the traceback, never
-the environment. The traceback can contain paths and, in its last line, a part of a value.
+a report to paste, 130 interrupted.
 `bylaw --version` imports this module, so it imports as little as possible at the top.
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from errno import ENOSPC
 from io import TextIOWrapper
-from traceback import format_exception
-
-from bylaw.model.display import visible
-from bylaw.version import __version__
 
 TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
@@ -116,6 +110,7 @@ def _print_diagnostics(error: LoadError) -> int:
 
 
 def _print_bug(error: Exception) -> int:
+    from bylaw.cli.bug_report import bug_report  # noqa: PLC0415 - only for a bug
 
     _to_stderr(bug_report(error))
     return BUG
@@ -128,36 +123,3 @@ def _to_stderr(text: str) -> None:
             sys.stderr.flush()
     except OSError:
         sys.stderr = None  # standard error is closed; the exit code still reports the failure
-
-
-# Limits, so that deep recursion or a chain of causes does not fill the terminal.
-MAX_FRAMES = 30
-MAX_LINES = 200
-
-
-def bug_report(error: BaseException) -> str:
-    """Return the text for standard error: a line for people, then the details to paste."""
-    return "\n".join(
-        [
-            f"error: this is a bug in bylaw: {visible(_summary(error))}",
-            "please report it with the lines below; read them first: they contain",
-            "your arguments, paths of this machine and possibly a part of the input",
-            "",
-            f"bylaw     {__version__}",
-            f"python    {platform.python_implementation()} {platform.python_version()}",
-            f"platform  {platform.platform()}",
-            f"arguments {sys.argv[1:]!a}",
-            *_traceback(error),
-        ]
-    )
-
-
-def _summary(error: BaseException) -> str:
-    text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _traceback(error: BaseException) -> list[str]:
-    text = "".join(format_exception(error, limit=-MAX_FRAMES))
-    lines = [visible(line) for line in text.rstrip("\n").split("\n")]
-    return lines if len(lines) <= MAX_LINES else [*lines[: MAX_LINES - 1], "…"]

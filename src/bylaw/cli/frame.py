@@ -1,4 +1,4 @@
-"""The click group `bylaw`, the table of its commands, and `bylaw completion`.
+"""The click group `bylaw` and the table of its commands.
 
 The table has the module and the help line of each command, so that `bylaw --help` imports none of
 the modules. The module of a command is imported when the command is called.
@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 from click.shell_completion import (
     CompletionItem,
-    ShellComplete,
-    get_completion_class,
     shell_complete,
 )
 
-from bylaw.cli.terminal import write
 from bylaw.model.diagnostic import did_you_mean
 from bylaw.version import __version__
 
@@ -66,7 +63,7 @@ COMMANDS = {
     ),
     "expr": CommandEntry("bylaw.cli.expr", "Evaluate an expression of a rule language on facts."),
     "match": CommandEntry("bylaw.cli.expr", "Match a path pattern against paths."),
-    "completion": CommandEntry("bylaw.cli.frame", "Print a completion script for your shell."),
+    "completion": CommandEntry("bylaw.cli.completion", "Print a completion script for your shell."),
 }
 
 
@@ -166,31 +163,3 @@ def run(arguments: Sequence[str]) -> int:
 def _as_utf8(word: str) -> str:
     # Python decodes arguments by the locale; Bylaw's texts are UTF-8 in every locale.
     return os.fsencode(word).decode("utf-8", "surrogateescape")
-
-
-SHELLS = ["bash", "zsh", "fish"]
-
-
-@click.command(context_settings=HELP_OPTIONS)
-@click.argument("shell", type=click.Choice(SHELLS))
-def completion_command(shell: str) -> None:
-    """Print a script that completes commands and options in SHELL: bash, zsh or fish.
-
-    Install it once, then open a new shell:
-
-    \b
-      bash: bylaw completion bash \\
-              > ~/.local/share/bash-completion/completions/bylaw
-      zsh:  bylaw completion zsh > ~/.zfunc/_bylaw   (with ~/.zfunc in $fpath)
-      fish: bylaw completion fish > ~/.config/fish/completions/bylaw.fish
-
-    Or try it in the current shell only:
-
-    \b
-      source <(bylaw completion bash)
-    """
-    completer = get_completion_class(shell)
-    assert completer is not None
-    # Call the base method: the one for bash starts a process to read the version of bash.
-    script = ShellComplete.source(completer(bylaw, {}, PROGRAM, COMPLETION_VARIABLE))
-    write(script.rstrip("\n") + "\n")
