@@ -1,4 +1,4 @@
-"""The tables of settings → docs/configuration.md."""
+"""Build docs/configuration.md from the tables of settings."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from bylaw.runtime.settings import Key, SettingsTable
 
 INTRODUCTION = f"""\
-All settings stand in `{CONFIGURATION}` at the root, or in `[tool.bylaw]` of `pyproject.toml`
-there. The root is the nearest folder upwards that has one of them, else the top of the git work
-tree. Without a file every setting has its default. An unknown table or key is an error, and so is a
-value that cannot be used; `bylaw check` tells all of them.
+Write settings into `{CONFIGURATION}` at the root, or into `[tool.bylaw]` of `pyproject.toml` there.
+The root is the nearest parent folder that has one of them, or else the top of the git work tree.
+Without a file, every setting has its default. An unknown table, an unknown key and an invalid value
+are errors. `bylaw check` reports all of them.
 
-Paths begin at the root and stay inside of it."""
+Paths are relative to the root and must stay inside it."""
 
 TRUST = f"""\
-Nothing in a repository starts a process, or loosens what is the default, before a person has
-trusted it: `bylaw trust` shows what is asked for, and remembers the answer outside of the
-repository. The tables {", ".join(f"`[{name}]`" for name in TRUSTED_TABLES)} belong to what is
-trusted. Until then, and again after they have changed, the last column says what counts of them."""
+Nothing in a repository starts a process, or loosens a default, before you trust it. `bylaw trust`
+shows what the repository requests, and stores your answer outside the repository. The tables
+{", ".join(f"`[{name}]`" for name in TRUSTED_TABLES)} need trust.
+Without trust, and again after these tables change, the last column says which settings apply."""
 
 EXAMPLE = """\
 ```toml

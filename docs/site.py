@@ -56,17 +56,17 @@ nav:
       - File policies: docs/policies.md
   - In depth:
       - How a decision is made: docs/decisions.md
-      - Walls and fences: docs/security.md
+      - Security: docs/security.md
       - Compaction: docs/compaction.md
       - Comparison: docs/comparison.md
-  - To look up:
+  - Reference:
       - Command line: docs/cli.md
       - Configuration: docs/configuration.md
       - Machine interface: docs/machine-interface.md
       - Diagnostics: docs/diagnostics/README.md
       - Examples: examples/README.md
       - Cases: spec/README.md
-  - To change it:
+  - Development:
       - Architecture: ARCHITECTURE.md
       - Contributing: CONTRIBUTING.md
 """
