@@ -1,4 +1,4 @@
-"""The tables of settings → docs/configuration.md."""
+"""Write docs/configuration.md from the tables of settings."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from bylaw.runtime.settings.key import Key, Table
 
 INTRODUCTION = f"""\
-All settings stand in `{CONFIGURATION}` at the root, or in `[tool.bylaw]` of `pyproject.toml`
-there. The root is the nearest folder upwards that has one of them, else the top of the git work
-tree. Without a file every setting has its default. An unknown table or key is an error, and so is a
-value that cannot be used; `bylaw check` tells all of them.
+Write settings into `{CONFIGURATION}` at the root, or into `[tool.bylaw]` of `pyproject.toml` there.
+The root is the nearest folder, from the current one upwards, that has one of them, else the top of
+the git work tree. Without a file, every setting has its default. An unknown table or key is an
+error, and so is an invalid value. `bylaw check` reports all of them.
 
-Paths begin at the root and stay inside of it."""
+Paths are relative to the root and must stay inside of it."""
 
 TRUST = f"""\
-Nothing in a repository starts a process, or loosens what is the default, before a person has
-trusted it: `bylaw trust` shows what is asked for, and remembers the answer outside of the
-repository. The tables {", ".join(f"`[{name}]`" for name in OF_TRUST)} belong to what is
-trusted. Until then, and again after they have changed, the last column says what counts of them."""
+A repository can start processes, or loosen a default, only after you trust it. `bylaw trust` shows
+what the repository requests, and stores your answer outside of the repository. The tables
+{", ".join(f"`[{name}]`" for name in OF_TRUST)} need trust. Until you trust them, and again after
+they changed, the last column says which values apply."""
 
 EXAMPLE = """\
 ```toml
@@ -52,7 +52,7 @@ token_budget = 100000
 
 
 def settings_page() -> str:
-    """Every table with its keys."""
+    """Return the page: every table with its keys."""
     parts = [
         "# Configuration",
         INTRODUCTION,
