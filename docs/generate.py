@@ -1,4 +1,4 @@
-"""The codes, the verbs, the settings and tables → the generated parts of docs/; see `make docs`."""
+"""Write the generated parts of docs/: diagnostics, commands, settings, tables. See `make docs`."""
 
 from __future__ import annotations
 
@@ -25,33 +25,32 @@ WRITTEN = [*DOCS.glob("*.md"), *DOCS.glob("hosts/*.md")]
 WITH_TABLES = [page for page in WRITTEN if PLACE.search(page.read_text(encoding="utf-8"))]
 MAX_EXAMPLE = 300
 HELP_WIDTH = 80
-# Examples that are not shown as they are, by kind.
+# Descriptions of examples that the page does not show, by kind.
 SIZES = {
     "event-sessions": "events of {:,} sessions",
     "event-size": "a line of {:,} bytes",
     "input-size": "a file of {:,} bytes",
 }
 CHECKS = {
-    "journal-busy": "a journal into which another process is writing{}",
-    "journal-folder": "a folder that is called `{}`, where the journal should be",
-    "journal-pages": "a journal on a disk with room for {} pages",
-    "journal-version": "a journal of the format {}",
-    "journal-none": "`bylaw {}` where nothing was recorded yet",
-    "journal-verb": "`bylaw {}` where one event was recorded, and no rule spoke",
-    "policies": "faultless policies in the files {}",
-    "decide-crash": "a {} that reads a field which the event does not have",
-    "decide-endless-needs": "a check that asks for one more fact `{}` each time",
-    "decide-unknown-fact": "a rule that needs the fact `{}` where nobody can find it out",
+    "journal-busy": "a journal that another process is writing{}",
+    "journal-folder": "a folder named `{}` in place of the journal",
+    "journal-pages": "a journal on a disk with space for {} pages",
+    "journal-version": "a journal in format {}",
+    "journal-none": "`bylaw {}` without any record",
+    "journal-verb": "`bylaw {}` with one recorded event, for which no rule fired",
+    "policies": "valid policies in the files {}",
+    "decide-crash": "a {} that reads a field that the event does not have",
+    "decide-endless-needs": "a check that requests one more fact `{}` each time",
+    "decide-unknown-fact": "a rule that needs the fact `{}`, which is not available",
 }
 INDEX_INTRODUCTION = """\
-Every finding has a code that never changes. This is what each of them means. `bylaw expr` prints
-a code that is found at load with `load-` before it, and `bylaw match` reports every code of a
-pattern as `pattern-error`."""
+Every finding has a stable code. This table lists all codes. `bylaw expr` adds the prefix `load-` to
+codes of errors at load. `bylaw match` reports every code of a pattern as `pattern-error`."""
 GENERATED = "<!-- written by `make docs`; edit the source, not this page -->"
 
 
 def pages() -> dict[Path, str]:
-    """Every generated page with its text."""
+    """Return the text of every generated page."""
     codes = all_codes()
     return {
         **{DIAGNOSTICS / f"{name}.md": code_page(code) for name, code in codes.items()},
@@ -63,12 +62,12 @@ def pages() -> dict[Path, str]:
 
 
 def stale(current: dict[Path, str]) -> list[Path]:
-    """Pages on disk that are no longer generated."""
+    """Return pages on disk that are no longer generated."""
     return [path for path in sorted(DIAGNOSTICS.glob("*.md")) if path not in current]
 
 
 def code_page(code: Code) -> str:
-    """What a code means, an example with what Bylaw says about it, and how to mend it."""
+    """Return the page of a code: its meaning, an example with the report, and the fix."""
     parts = [
         GENERATED,
         f"# {code.name}",
@@ -77,23 +76,23 @@ def code_page(code: Code) -> str:
         code.why,
         "## Example",
         *_example(code.example),
-        "gives",
+        "Bylaw reports:",
         _fenced(provoke(code.example).shown),
-        "## How to mend it",
+        "## How to fix it",
         code.fix,
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def index_page(codes: dict[str, Code]) -> str:
-    """All codes with their summaries."""
+    """Return the index: all codes with their summaries."""
     rows = [f"| [{name}]({name}.md) | {_cell(code.summary)} |" for name, code in codes.items()]
     table = "\n".join(["| Code | Meaning |", "| --- | --- |", *rows])
     return f"{GENERATED}\n\n# Diagnostics\n\n{INDEX_INTRODUCTION}\n\n{table}\n"
 
 
 def verbs_page() -> str:
-    """The help of `bylaw` and of every verb, as the programs print it."""
+    """Return the help of `bylaw` and of every command, as the program prints it."""
     parts = [GENERATED, "# The command line", _fenced(_help(bylaw, None))]
     with bylaw.make_context(PROGRAM, [], resilient_parsing=True) as parent:
         for name in COMMANDS:
@@ -102,7 +101,7 @@ def verbs_page() -> str:
 
 
 def _verb(group: click.Group, parent: click.Context, name: str) -> Iterator[str]:
-    """The help of a verb and of the verbs below it."""
+    """Yield the help of a command and of its subcommands."""
     command = group.get_command(parent, name)
     assert command is not None
     yield f"## {parent.command_path} {name}"
@@ -123,7 +122,7 @@ def _help(command: click.Command, parent: click.Context | None, name: str = PROG
 def _example(example: Example) -> list[str]:
     parts = [_fenced(_shown_example(example))]
     if example.facts != "{}":
-        parts += ["with the facts", _fenced(clip_text(example.facts, MAX_EXAMPLE), "json")]
+        parts += ["With these facts:", _fenced(clip_text(example.facts, MAX_EXAMPLE), "json")]
     return parts
 
 
@@ -156,7 +155,7 @@ def _cell(text: str) -> str:
 
 
 def write_all() -> None:
-    """Bring the pages on disk up to date."""
+    """Write all generated pages and remove old ones."""
     current = pages()
     DIAGNOSTICS.mkdir(exist_ok=True)
     for path, text in current.items():

@@ -1,6 +1,6 @@
-"""All coding agents → the tables of docs/hooks.md, which compare them; see tables.py.
+"""Tables of docs/hooks.md, which compare all coding agents; see tables.py.
 
-What one of them has is a column here, and a table of its own in docs/hosts/; see hosts_tables.py.
+Each client has a column here, and its own table in docs/hosts/; see hosts_tables.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOMENTS = [one for one in HookPoint if one is not HookPoint.OTHER]
 
 
 def clients() -> str:
-    """Each client with its page."""
+    """Return each client with its page."""
     rows = [
         [
             f"[{client.title}](hosts/{host}.md)",
@@ -38,7 +38,7 @@ def clients() -> str:
 
 
 def effects() -> str:
-    """What becomes of each effect in each client."""
+    """Return how each client supports each action."""
     rows = [
         [name, *(cell(abilities) for abilities in ABILITIES.values())]
         for name, cell in EFFECTS.items()
@@ -47,7 +47,7 @@ def effects() -> str:
 
 
 def events() -> str:
-    """What each client calls the events that we are installed for."""
+    """Return the names that each client has for the installed events."""
     rows = [
         [moment.value, *(codes(event_names(host, moment)) or "none" for host in ABILITIES)]
         for moment in MOMENTS
@@ -55,34 +55,34 @@ def events() -> str:
     return _compared(rows)
 
 
-# What names the project where there is no variable for it, or beside it.
+# What names the project without an environment variable, or in addition to it.
 IN_PAYLOAD = {
     CURSOR: "the first of `workspace_roots`",
-    OPENCODE: "the folder in which our plugin was started",
+    OPENCODE: "the folder in which the plugin of Bylaw started",
 }
 
 
 def projects() -> str:
-    """How each client says where its project lies."""
+    """Return how each client reports its project folder."""
     rows = []
     for host, abilities in ABILITIES.items():
         named = [f"`{load_adapter(host).project_variable}`", IN_PAYLOAD.get(host, "")]
         said = ", else ".join(one for one in named if one.strip("`"))
-        rows.append([abilities.title, said or "it does not say"])
-    return table(["Client", "Says where its project lies"], rows)
+        rows.append([abilities.title, said or "does not report it"])
+    return table(["Client", "Reports its project folder as"], rows)
 
 
 def event_names(host: str, moment: HookPoint) -> list[str]:
-    """The events of a client that mean this moment."""
+    """Return the events of a client for this moment."""
     if (host, moment) == (OPENCODE, HookPoint.SUBAGENT_STOP):
-        moment = HookPoint.STOP  # the same event, told apart by its session
+        moment = HookPoint.STOP  # the same event; the session tells which
     return [name for name, one in load_adapter(host).moments.items() if one is moment]
 
 
 def or_if_there(names: Sequence[str]) -> str:
-    """Files of which the first that exists is meant, else the last one."""
+    """Name the files: the last one, or an earlier one if it exists."""
     *others, usual = names
-    return ", or ".join([f"`{usual}`", *(f"`{name}` if it is there" for name in others)])
+    return ", or ".join([f"`{usual}`", *(f"`{name}` if it exists" for name in others)])
 
 
 def _compared(rows: Sequence[Sequence[str]]) -> str:
@@ -90,7 +90,7 @@ def _compared(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _asked(abilities: ClientAbilities) -> str:
-    return "yes" if abilities.ask is AskSupport.PERSON else "refused instead"
+    return "yes" if abilities.ask is AskSupport.PERSON else "denied instead"
 
 
 def _refused(moment: HookPoint, abilities: ClientAbilities) -> str:
@@ -99,8 +99,8 @@ def _refused(moment: HookPoint, abilities: ClientAbilities) -> str:
 
 def _held(moment: HookPoint, abilities: ClientAbilities) -> str:
     if moment not in abilities.hook_events:
-        return "not told of it"
-    return "yes" if moment in abilities.denies else "told later"
+        return "no event"
+    return "yes" if moment in abilities.denies else "reported later"
 
 
 def _warned(abilities: ClientAbilities) -> str:
@@ -111,7 +111,7 @@ def _warned(abilities: ClientAbilities) -> str:
 
 def _told(moment: HookPoint, abilities: ClientAbilities) -> str:
     if moment not in abilities.hook_events:
-        return "not told of it"
+        return "no event"
     return "yes" if moment in abilities.for_model else "later"
 
 
@@ -119,18 +119,22 @@ def _shown(abilities: ClientAbilities) -> str:
     return "yes" if abilities.for_person else "no"
 
 
-# What a rule may want of a client → what becomes of it there.
+# Each action of a rule, and how a client supports it.
 EFFECTS: dict[str, Callable[[ClientAbilities], str]] = {
-    "refuse a prompt": partial(_refused, HookPoint.PROMPT),
-    "refuse a call": partial(_refused, HookPoint.BEFORE_TOOL),
+    "deny a prompt": partial(_refused, HookPoint.PROMPT),
+    "deny a call": partial(_refused, HookPoint.BEFORE_TOOL),
     "ask a person about a call": _asked,
     "block a stop": partial(_held, HookPoint.STOP),
     "block the stop of a subagent": partial(_held, HookPoint.SUBAGENT_STOP),
     "warn before a call": _warned,
-    **{f"text for the model: {one}": partial(_told, one) for one in MOMENTS},
-    "text for the person": _shown,
-    **{f"notice, `{at}`": partial(_told, NOTICE_AT[at]) for at in DeliverAt if at in NOTICE_AT},
-    "notice, `immediate`": lambda _: "as a text",
+    **{f"send a message to the model: {one}": partial(_told, one) for one in MOMENTS},
+    "send a message to the person": _shown,
+    **{
+        f"deliver a notice, `{at}`": partial(_told, NOTICE_AT[at])
+        for at in DeliverAt
+        if at in NOTICE_AT
+    },
+    "deliver a notice, `immediate`": lambda _: "as a message",
 }
 
 TABLES: dict[str, Callable[[], str]] = {

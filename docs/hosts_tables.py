@@ -1,7 +1,7 @@
-"""One host → the tables of its page in docs/hosts/; see tables.py.
+"""Tables of one host for its page in docs/hosts/; see tables.py.
 
-A coding agent has those of `OF_A_CLIENT`, called `claude-tools` and so on; any other host has one,
-called `chat-effects` and so on.
+A coding agent has the tables of `OF_A_CLIENT`, such as `claude-tools`. Any other host has one
+table, such as `chat-effects`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ANSWERS = (
     (HookPoint.STOP, HookReply(refused=True, reason=REASON)),
     (HookPoint.AFTER_TOOL, HookReply(for_model=(TEXT,))),
 )
-# How a client calls a tool of an MCP server.
+# How a client names a tool of an MCP server.
 MCP = {
     effects.CLAUDE: "mcp__SERVER__TOOL",
     effects.CODEX: "mcp__SERVER__TOOL",
@@ -47,41 +47,44 @@ MCP = {
 }
 
 _POLICIES = {
-    Op.COMMAND_RUN: "the command of a file policy, if it is trusted; before anything is told",
-    Op.ENTRY_WRITE: "a file in the queue of policies",
-    Op.BASELINE_CAPTURE: "what the work tree is compared to later",
+    Op.COMMAND_RUN: "runs the command of a file policy, if it is trusted, before any report",
+    Op.ENTRY_WRITE: "writes a file in the queue of policies",
+    Op.BASELINE_CAPTURE: "saves the state that later changes are compared with",
 }
-# What carrying out means where no client stands between.
+# How a host without a client performs each action.
 BECOMES: Mapping[str, Mapping[Op, str]] = {
     effects.CHAT: {
-        Op.MESSAGE_INSERT: "a block at the end of the file; a line on the screen if it is for the person",  # noqa: E501 - a cell
-        Op.TOOL_CALL: "the tool runs, and its result stands in the file",
-        Op.AGENT_RUN: "the agent runs, with a transcript of its own",
-        Op.HISTORY_COMPACT: "the file becomes shorter, see [compaction](../compaction.md)",
-        Op.LOG: "a line on standard error",
-        Op.PROMPT_SHOW: "a block for the model, which then goes on",
+        Op.MESSAGE_INSERT: "appends a block to the file; prints a line if the message is for the person",  # noqa: E501 - a cell
+        Op.TOOL_CALL: "runs the tool, and appends its result to the file",
+        Op.AGENT_RUN: "runs the agent, with its own transcript",
+        Op.HISTORY_COMPACT: "shortens the file, see [compaction](../compaction.md)",
+        Op.LOG: "prints a line on standard error",
+        Op.PROMPT_SHOW: "appends a block for the model, which then continues",
         **_POLICIES,
     },
     effects.PYTHON: {
-        Op.MESSAGE_INSERT: "`reply.messages`",
-        Op.PROMPT_SHOW: "`reply.prompts`",
-        Op.OUTPUT_REPLACE: "`reply.output`",
-        Op.TOOL_CALL: "a call of the function of that name in `tools`",
-        Op.LOG: "a line of the logger `bylaw`",
+        Op.MESSAGE_INSERT: "adds to `reply.messages`",
+        Op.PROMPT_SHOW: "adds to `reply.prompts`",
+        Op.OUTPUT_REPLACE: "sets `reply.output`",
+        Op.TOOL_CALL: "calls the function of that name in `tools`",
+        Op.LOG: "writes a line to the logger `bylaw`",
     },
-    effects.WORKTREE: {Op.PROMPT_SHOW: "standard output, and exit code 1", **_POLICIES},
+    effects.WORKTREE: {
+        Op.PROMPT_SHOW: "prints on standard output, and exits with code 1",
+        **_POLICIES,
+    },
     effects.BUS: {
-        Op.COMMAND_RUN: "a process, if it is trusted",
-        Op.LOCK_ACQUIRE: "a file in `runtime/locks/`, or the rule fails",
-        Op.LOCK_RELEASE: "that file is removed",
-        Op.BUS_WRITE: "evidence in `output`, `error` or `processing` of the bus",
-        Op.APPROVAL_REQUEST: "a message of its own in `input`",
+        Op.COMMAND_RUN: "runs the command, if it is trusted",
+        Op.LOCK_ACQUIRE: "creates a file in `runtime/locks/`, or the rule fails",
+        Op.LOCK_RELEASE: "removes that file",
+        Op.BUS_WRITE: "writes evidence to `output`, `error` or `processing` of the bus",
+        Op.APPROVAL_REQUEST: "writes a new message to `input`",
     },
 }
 
 
 def set_up(host: str) -> str:
-    """Which file `bylaw install` edits, and what else a person should know then."""
+    """Return which file `bylaw install` edits, and the steps that are left to the person."""
     return table(["", ""], _set_up(CLIENTS[host]))
 
 
@@ -89,14 +92,14 @@ def _set_up(client: Client) -> Iterator[list[str]]:
     yield ["`--project` edits", or_if_there(client.places.project)]
     yield ["`--user` edits", "; ".join(_of_user(client))]
     first = [f"with `--project`, {step}" for step in client.in_project]
-    yield ["then you", "; ".join([*first, *client.steps]) or "have to do nothing"]
+    yield ["your next step", "; ".join([*first, *client.steps]) or "none"]
     if switch := SWITCHES.get(client.host):
-        yield ["no hook runs", f"while `{switch.name}` is `{str(switch.off).lower()}`"]
+        yield ["hooks are off", f"if `{switch.name}` is `{str(switch.off).lower()}`"]
     if client.node:
         yield ["needs", f"Node {client.node} or newer"]
-    tried = f"`bylaw doctor --canary {client.host}` starts it, and shows whether it obeys"
-    alone = "by hand: its agent needs a service, so `--canary` cannot start it"
-    yield ["to try it", tried if client.host in TESTABLE else alone]
+    tried = f"`bylaw doctor --canary {client.host}` starts the client, and shows if it obeys"
+    alone = "manually: its agent needs a service, so `--canary` cannot start it"
+    yield ["to test it", tried if client.host in TESTABLE else alone]
 
 
 def _of_user(client: Client) -> Iterator[str]:
@@ -107,24 +110,24 @@ def _of_user(client: Client) -> Iterator[str]:
 
 
 def events(host: str) -> str:
-    """The client's events, and what reaches rules at each."""
+    """Return the events of the client, and the Bylaw events that rules get for each."""
     rows = [
         [codes(names), moment.value, codes(KINDS_AT[moment])]
         for moment in MOMENTS
         if (names := event_names(host, moment))
     ]
-    return table(["Its event", "Is", "Events of ours"], rows)
+    return table(["Client event", "Event", "Bylaw events"], rows)
 
 
 def effects_of_client(host: str) -> str:
-    """What becomes of all that a rule may want."""
+    """Return how the client supports each action of a rule."""
     rows = [[name, cell(ABILITIES[host])] for name, cell in EFFECTS.items()]
-    return table(["A rule wants", "Here"], [*rows, *_carried(host)])
+    return table(["Action of a rule", "Here"], [*rows, *_carried(host)])
 
 
 def _carried(host: str) -> Iterator[list[str]]:
-    yield ["carried out", codes(sorted(CARRIES_OUT[host]))]
-    yield ["done by Bylaw itself", codes(sorted(_anywhere()))]
+    yield ["performed actions", codes(sorted(CARRIES_OUT[host]))]
+    yield ["performed by Bylaw itself", codes(sorted(_anywhere()))]
     yield ["recorded as `not_carried_out`", codes(sorted(_not_carried_out(host)))]
 
 
@@ -137,7 +140,7 @@ def _not_carried_out(host: str) -> set[Op]:
 
 
 def answers(host: str) -> str:
-    """One refusal, one blocked stop and one text for the model, in its own words."""
+    """Return a denial, a blocked stop and a message to the model, in the format of the client."""
     return "```\n" + "\n".join(_answers(host)) + "\n```\n"
 
 
@@ -153,22 +156,22 @@ def _answers(host: str) -> Iterator[str]:
 
 
 def tools(host: str) -> str:
-    """Our names for the tools of a client."""
+    """Return the Bylaw names of the tools of a client."""
     ours: dict[tuple[str, ...], list[str]] = {}
     for name, sort in clients.load_adapter(host).tool_kinds.items():
         ours.setdefault(sort.also, []).append(name)
     rows = [[codes(also), codes(names)] for also, names in ours.items()]
-    return table(["Ours", "Its own"], [*rows, ["`mcp:SERVER/TOOL`", f"`{MCP[host]}`"]])
+    return table(["Bylaw name", "Client name"], [*rows, ["`mcp:SERVER/TOOL`", f"`{MCP[host]}`"]])
 
 
 def effects_elsewhere(host: str) -> str:
-    """Which events reach rules in a host that is no coding agent, and what becomes of effects."""
+    """Return the events and actions of a host that is not a coding agent."""
     becomes = BECOMES[host]
     assert set(becomes) == CARRIES_OUT[host], set(becomes) ^ CARRIES_OUT[host]
     rows = [
-        ["events that reach rules", codes(kind for kind in Kind if kind in SENDS[host])],
+        ["events for rules", codes(kind for kind in Kind if kind in SENDS[host])],
         *([f"`{op}`", becomes[op]] for op in Op if op in becomes),
-        ["done by Bylaw itself", codes(sorted(_anywhere()))],
+        ["performed by Bylaw itself", codes(sorted(_anywhere()))],
         ["recorded as `not_carried_out`", codes(sorted(_not_carried_out(host)))],
     ]
     return table(["", "Here"], rows)

@@ -51,7 +51,7 @@ token_budget = 100000
 
 
 def settings_page() -> str:
-    """Every table with its keys."""
+    """Return the page: every table with its keys."""
     parts = [
         "# Configuration",
         INTRODUCTION,

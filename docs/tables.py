@@ -1,8 +1,8 @@
-"""Data of the code → tables inside of pages that people write.
+"""Fill the tables inside of handwritten pages with data of the code.
 
-A page holds `<!-- table: NAME -->` and `<!-- end of table -->`; what stands between them is written
-by `make docs`. What a name means is said here, and a name without a meaning is an error: so no
-table lacks what the code has.
+A page has the marks `<!-- table: NAME -->` and `<!-- end of table -->`. `make docs` writes the text
+between them. This module describes each name. A name without a description is an error, so the
+tables are complete.
 """
 
 from __future__ import annotations
@@ -38,53 +38,53 @@ PLACE = re.compile(
 )
 
 CONTEXT = {
-    "turn.number": "the turn, from 1; at `on_query_start` the one about to begin",
-    "turn.token_usage": "used tokens / token budget; more than 1 is possible",
+    "turn.number": "the turn, from 1; at `on_query_start` the turn that is about to begin",
+    "turn.token_usage": "used tokens / token budget; can be more than 1",
     "turn.context_usage": "used tokens / context window",
-    "turn.iteration_count": "turns that were completed since the last query",
-    "history.messages": "the newest 200 messages",
-    "history.tools": "the newest 200 calls that ended",
-    "history.failures": "tool → how often it failed or timed out",
-    "history.total_tool_calls": "all calls that ran in the session",
-    "history.total_failures": "how many of them failed or timed out",
-    "user": "who asks, if the host says so",
-    "project": "what is worked on, if the host says so",
-    "state": "what rules have set; a key that was never set is None",
-    "event": "what happens right now",
-    "result": "how a call ended; None at other triggers",
+    "turn.iteration_count": "completed turns since the last prompt",
+    "history.messages": "the last 200 messages",
+    "history.tools": "the last 200 calls that ended",
+    "history.failures": "tool → number of failures and timeouts",
+    "history.total_tool_calls": "number of calls that ran in the session",
+    "history.total_failures": "number of calls that failed or timed out",
+    "user": "the person who submits prompts, if the host provides it",
+    "project": "the project, if the host provides it",
+    "state": "values that rules have set; None for a key that was never set",
+    "event": "the current event",
+    "result": "the result of the call; None at other triggers",
 }
 HELPERS = {
-    "tool_completed": "whether the tool ever succeeded",
-    "tool_failed": "whether it ever failed or timed out",
-    "failure_count": "how often it did",
-    "context_above_threshold": "`turn.context_usage` is strictly more",
-    "message_count_above": "all messages of the session are strictly more",
+    "tool_completed": "true if the tool ever succeeded",
+    "tool_failed": "true if the tool ever failed or timed out",
+    "failure_count": "number of failures and timeouts of the tool",
+    "context_above_threshold": "true if `turn.context_usage` is greater than the threshold",
+    "message_count_above": "true if the session has more messages than this",
 }
 GUARD_NAMES = {
-    "turn_index": "the turn that runs or is about to run, from 1",
-    "context_tokens": "the size of the history",
-    "history_length": "how many messages it has",
-    "last_role": "who wrote the last one; `none` before the first",
+    "turn_index": "the current or next turn, from 1",
+    "context_tokens": "tokens of the history",
+    "history_length": "number of messages in the history",
+    "last_role": "the author of the last message; `none` before the first",
     "event.name": "the event, as in `event=`",
-    "event.tool.name": "the tool of the call; null where there is none",
-    "event.tool.args": "its arguments",
-    "event.tool.status": "how it ended: `ok` or `error`; null before",
+    "event.tool.name": "the tool of the call; null without a call",
+    "event.tool.args": "the arguments of the call",
+    "event.tool.status": "the result of the call: `ok` or `error`; null before it ended",
 }
 GUARD_FUNCTIONS = {
-    "ever_called": "whether the tool ran in this conversation, well or not",
-    "count_calls": "how often",
-    "called_since": "whether it ran in this turn (0), or at most n turns ago",
-    "arg": "an argument of the call, such as `file` or `edits.0.path`; null if it is not there",
+    "ever_called": "true if the tool ran in this conversation, with any result",
+    "count_calls": "number of calls of the tool that ran",
+    "called_since": "true if the tool ran in this turn (0), or at most n turns ago",
+    "arg": "an argument of the call, such as `file` or `edits.0.path`; null if it is missing",
     "jsonpath": "the same, written as `$.edits[0].path`",
-    "text_contains": "whether the last text of that kind holds it; capital letters count",
-    "tokens": "how many tokens that has",
-    "now": "milliseconds of the event's clock",
-    "since_ms": "milliseconds since that rule fired; infinite if it never did",
+    "text_contains": "true if the last text of that kind contains it; case-sensitive",
+    "tokens": "number of tokens in that text",
+    "now": "time of the event, in milliseconds",
+    "since_ms": "milliseconds since that rule fired; infinite if it never fired",
 }
 
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-# Rules of every language, and what people call each group of them.
+# Rules of every language, and the name of each group on the page.
 RULES = (
     "chatmd/house-rules.chatmd",
     "context",
@@ -93,8 +93,8 @@ RULES = (
     "policies/.deepwork/policies",
 )
 GROUPS = {
-    ("context", "commands"): "commands of contracts",
-    ("context", "checks"): "checks of contracts",
+    ("context", "commands"): "commands of context documents",
+    ("context", "checks"): "checks of context documents",
     ("chatmd", "policy"): "ChatMD `<policy>`",
     ("law", "law"): "RULE_DSL",
     ("chatmd", "rules"): "ChatMD `<rules>`",
@@ -102,19 +102,19 @@ GROUPS = {
     ("policies", "policies"): "file policies",
 }
 RANK = {"policy": "requires, validate, quota, cooldown", "law": "built-in rules", "checks": "kind",
-        "policies": "commands before words"}  # fmt: skip
+        "policies": "commands before prompts"}  # fmt: skip
 GUARD_FAULTS = {
     GuardFault.DENY: "denied",
-    GuardFault.SKIP_WITH_NOTE: "skipped, with a note; denied where the rule denies",
-    GuardFault.SKIP: "skipped, and the record says why",
+    GuardFault.SKIP_WITH_NOTE: "skipped, with a note; denied if the rule denies",
+    GuardFault.SKIP: "skipped, and the record gives the reason",
     GuardFault.HALT: "halted",
     GuardFault.NOT_SATISFIED: "the rule does not match",
 }
 STEP_FAULTS = {
-    StepFault.DROP_REST_WITH_NOTE: "the rest of the rule is left out; a message says why",
-    StepFault.RECORD: "the record says why",
+    StepFault.DROP_REST_WITH_NOTE: "the rest of the rule is skipped; a message gives the reason",
+    StepFault.RECORD: "the record gives the reason",
     StepFault.HALT: "halted",
-    StepFault.ON_ERROR: "`on_error` follows, and no later rule",
+    StepFault.ON_ERROR: "`on_error` runs, and later rules are skipped",
     StepFault.MARK_ENTRY: "its entry becomes `failed`",
 }
 HOSTS = {"chats": CHAT, "hooks": next(iter(ABILITIES)), "`bylaw policies`": WORKTREE,
@@ -122,7 +122,7 @@ HOSTS = {"chats": CHAT, "hooks": next(iter(ABILITIES)), "`bylaw policies`": WORK
 
 
 def filled(text: str) -> str:
-    """The page, with its tables as they must be now."""
+    """Return the page with current tables."""
     return PLACE.sub(lambda found: f"{found['begin']}{TABLES[found['name']]()}{found['end']}", text)
 
 
@@ -131,7 +131,7 @@ def _context() -> str:
         (f"`{path}`", _type(one.type), meaning)
         for (path, one), meaning in zip(ATTRIBUTES.items(), _all(CONTEXT, ATTRIBUTES), strict=True)
     ]
-    return table(("`context.…`", "Type", "Is"), rows)
+    return table(("`context.…`", "Type", "Meaning"), rows)
 
 
 def _helpers() -> str:
@@ -145,7 +145,7 @@ def _guard_names() -> str:
         (f"`{name}`", _type(one.type, "null"), meaning)
         for (name, one), meaning in zip(known.items(), _all(GUARD_NAMES, known), strict=True)
     ]
-    return table(("Name", "Type", "Is"), rows)
+    return table(("Name", "Type", "Meaning"), rows)
 
 
 def _guard_functions() -> str:
@@ -153,7 +153,7 @@ def _guard_functions() -> str:
 
 
 def _condition_functions() -> str:
-    """Those that Python has, too, by name only."""
+    """Return the functions that Python also has, only by name."""
     plain = [name for name in condition_environment.FUNCTIONS if name not in HELPERS]
     methods = condition_environment.METHODS
     rows = [
@@ -190,7 +190,7 @@ def _procedures() -> str:
         )
         for group, title in found
     ]
-    return table(("Rules", "Order", "Which act", "A guard fails", "A step fails"), rows)
+    return table(("Rules", "Order", "Which fire", "A condition fails", "A step fails"), rows)
 
 
 def _events() -> str:
@@ -199,7 +199,7 @@ def _events() -> str:
         (f"`{one.kind}`", _about(one), codes(f for f in one.__struct_fields__ if f not in common))
         for one in get_args(Event)
     ]
-    return table(("Kind", "Means", "Fields"), rows)
+    return table(("Kind", "Event", "Fields"), rows)
 
 
 def _effects() -> str:
@@ -207,7 +207,7 @@ def _effects() -> str:
         (f"`{one.op}`", _about(one), codes(one.__struct_fields__), _carriers(one))
         for one in get_args(Step)
     ]
-    return table(("`op`", "Does", "Fields", "Carried out by"), rows)
+    return table(("`op`", "Does", "Fields", "Performed by"), rows)
 
 
 def _carriers(step: type[Struct]) -> str:
@@ -217,7 +217,7 @@ def _carriers(step: type[Struct]) -> str:
 
 
 def _about(one: type[Struct]) -> str:
-    """The first sentence of what its class says of it."""
+    """Return the first sentence of the docstring of a class."""
     text = " ".join((one.__doc__ or "").split("\n\n")[0].split())
     return text.partition(";")[0].rstrip(".")
 
@@ -227,7 +227,7 @@ def _functions(known: Mapping[str, Function], meanings: Mapping[str, str]) -> st
         (f"`{name}({', '.join(map(_parameter, one.parameters))})`", _type(one.result), meaning)
         for (name, one), meaning in zip(known.items(), _all(meanings, known), strict=True)
     ]
-    return table(("Function", "Gives", "Is"), rows)
+    return table(("Function", "Returns", "Meaning"), rows)
 
 
 def _parameter(parameter: Parameter) -> str:
@@ -251,7 +251,7 @@ def _type(type_: Type, missing: str = "None") -> str:
 
 
 def _all(meanings: Mapping[str, str], known: Iterable[str]) -> list[str]:
-    """What each name means, in the order of the code; nothing may be left over."""
+    """Return the meaning of each name, in the order of the code. Both must have the same names."""
     names = list(known)
     assert set(names) == set(meanings), set(names) ^ set(meanings)
     return [meanings[name] for name in names]

@@ -18,8 +18,8 @@ sys.path.insert(0, str(ROOT / "docs"))
 import hosts_tables  # noqa: E402 - docs/ is no package
 from tables import PLACE  # noqa: E402 - same
 
-SECTIONS = ("Set up", "What becomes of effects", "What cannot be had", "Pitfalls")
-OF_A_CLIENT = ("Its events", "Its words", "Its tools")
+SECTIONS = ("Set up", "Supported actions", "Limits", "Pitfalls")
+OF_A_CLIENT = ("Events", "Replies", "Tools")
 
 
 def page_of(host):
