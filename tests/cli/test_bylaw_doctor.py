@@ -60,7 +60,7 @@ def test_a_chat_among_the_rules_is_said_and_is_not_wrong(root):
     (root / "rules/read-first.chatmd").write_text("<policy/>\n")
     done = call(root, "doctor")
     said = " ".join(done.stdout.split())
-    assert "note rules `rules/read-first.chatmd` is in no book: it governs its own chat" in said
+    assert "note rules `rules/read-first.chatmd` is not listed as a rule file: it applies only to its own chat" in said
     assert '`[[book]]`, `path = "rules/read-first.chatmd"`' in said
     assert done.returncode == 0
 
@@ -143,7 +143,7 @@ def test_a_rule_forbids_also_while_gates_are_open(root):
 def test_who_has_no_terminal_opens_nothing(root):
     done = call(root, "doctor", "--release", "10")
     assert done.returncode == 1
-    assert "for a person on a terminal" in done.stderr
+    assert "needs a person on a terminal" in done.stderr
     break_journal(root)
     assert gate(root)[0] == 2
 

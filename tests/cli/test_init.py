@@ -206,4 +206,4 @@ def test_what_makes_no_sense_is_wrong_usage(tmp_path):
     done = init(tmp_path, "--dry-run", "--yes")
 
     assert done.returncode == 2
-    assert "writes nothing" in done.stderr
+    assert "cannot combine `--dry-run` and `--yes`" in done.stderr

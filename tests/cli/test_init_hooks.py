@@ -108,7 +108,7 @@ def test_what_is_there_stays_and_is_told(desk):
 
     assert "kept  bylaw.toml" in shown
     assert (desk.root / "bylaw.toml").read_text() == "[stop]\nmax_blocks = 5\n"
-    assert '[[book]] path = ".bylaw/house-rules.chatmd"  in your settings' in shown
+    assert '[[book]] path = ".bylaw/house-rules.chatmd"  add this to bylaw.toml' in shown
 
 
 def test_nothing_is_written_without_being_told(desk):

@@ -109,7 +109,9 @@ def with_verb(tmp_path):
 
     def call(body, *words, code=None, **more):
         head = "import click, os, sys, time\nfrom bylaw.cli.terminal import emit, write\n"
-        wrapper = "@click.command()\n@click.argument('words', nargs=-1)\ndef trial_command(words):\n"
+        wrapper = (
+            "@click.command()\n@click.argument('words', nargs=-1)\ndef trial_command(words):\n"
+        )
         (tmp_path / "trial.py").write_text(head + wrapper + f"    {body}\n")
         start = (
             "import sys\nfrom bylaw.cli import main\nfrom bylaw.cli.frame import COMMANDS, CommandEntry\n"

@@ -176,7 +176,7 @@ class TestRefused:
             ("- {name: 5, trigger: a, instructions: x}", 1, "must be a text"),
             ("policies: []", 1, "list of policies"),
             ("- text", 1, "must be a mapping"),
-            ("- name: [", 1, "never closed"),
+            ("- name: [", 1, "not closed"),
         ],
     )
     def test_a_policy_that_does_not_fit(self, root, text, line, expected):

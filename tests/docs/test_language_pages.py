@@ -142,7 +142,7 @@ def test_every_name_is_explained(page, names):
 def needed(read):
     """The attributes without which a reader refuses an element."""
     source = inspect.getsource(read)
-    found = re.findall(r'(?:required|tool_name|read_formula)\((?:reader, )?"(\w+)"', source)
+    found = re.findall(r'(?:required|tool_name|read_expression)\((?:reader, )?"(\w+)"', source)
     return {*found, *re.findall(r'choice\("(\w+)".*required=True', source)}
 
 

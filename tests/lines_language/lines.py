@@ -24,13 +24,14 @@ from bylaw.expr.guard_environment import guard_environment
 from bylaw.expr.views import ExpressionGuard, guard_reader
 from bylaw.languages.base import FixedReason, Launch, LaunchKind, LoadResult, WhenBroken
 from bylaw.model.codes import Code, Example
-from bylaw.model.diagnostic import did_you_mean, error
+from bylaw.model.diagnostic import error
 from bylaw.model.effects import CommandRun, MessageInsert, StateSet
 from bylaw.model.errors import LoadError
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Filter, Origin, PlanForm, Rule, RuleVerdict, Trigger, uid_of
 from bylaw.model.session import variable_space
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.vocabulary import Kind, Op, Role, Verdict
 
 name = "lines"

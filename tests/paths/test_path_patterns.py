@@ -236,7 +236,9 @@ def test_huge_garbage_ends():
 
 
 def test_every_code_has_an_example_that_provokes_it():
-    for code in [value for value in vars(codes).values() if isinstance(value, Code)]:
+    for code in (value for value in vars(codes).values() if isinstance(value, Code)):
+        if not code.example.kind.startswith("pattern"):
+            continue  # the codes of templates
         assert code.name in {d.code for d in _provoke(code)}, code.name
 
 

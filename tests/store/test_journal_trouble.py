@@ -463,7 +463,7 @@ class TestLife:
             assert work.submit(NO_GATE).event.seq == 2
 
     def test_a_file_that_is_removed_while_it_is_open(self, path, monkeypatch):
-        monkeypatch.setattr("bylaw.store.journal.database.LOOK_AGAIN_S", 0)
+        monkeypatch.setattr("bylaw.store.journal.database.RECHECK_S", 0)
         with Journal(path) as journal:
             work = runtime(journal, quota(5))
             for _ in range(3):

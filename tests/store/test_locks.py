@@ -240,7 +240,7 @@ def test_of_all_that_find_a_dead_owner_one_takes_its_place(folder):
             told = [racer.stdout.readline() for racer in racers]
             now = json.loads(file_of(folder).read_text())
 
-        assert sorted(told) == ["Lock\n", "NotTaken\n", "NotTaken\n", "NotTaken\n"]
+        assert sorted(told) == ["Lock\n", "LockRefusal\n", "LockRefusal\n", "LockRefusal\n"]
         assert now["owner"] != said["owner"]
         file_of(folder).unlink()
 

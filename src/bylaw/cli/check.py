@@ -9,7 +9,7 @@ import click
 
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.terminal import emit, progress, screen_columns, uses_color, write
-from bylaw.model.diagnostic import did_you_mean
+from bylaw.model.suggest import did_you_mean
 from bylaw.report.check import check
 from bylaw.report.printers import formats
 from bylaw.report.printers import rules as printer

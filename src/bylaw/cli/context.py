@@ -13,9 +13,9 @@ from bylaw.cli.frame import HELP_OPTIONS, CommandGroup
 from bylaw.cli.log import journal_option
 from bylaw.cli.terminal import always_json, emit, progress, text_or_json, write
 from bylaw.languages.context.output import render_state
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief, visible
 from bylaw.model.errors import BylawError
+from bylaw.model.suggest import did_you_mean
 from bylaw.report.check import build_report
 from bylaw.report.context import (
     DELIMITERS,

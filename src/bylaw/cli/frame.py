@@ -16,7 +16,7 @@ from click.shell_completion import (
     shell_complete,
 )
 
-from bylaw.model.diagnostic import did_you_mean
+from bylaw.model.suggest import did_you_mean
 from bylaw.version import __version__
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from bylaw.cli.frame import HELP_OPTIONS, CommandGroup
 from bylaw.cli.terminal import emit, progress, screen_columns, text_or_json, uses_color, write
 from bylaw.languages import language_names
 from bylaw.model import diagnostic_text
-from bylaw.model.diagnostic import did_you_mean
+from bylaw.model.suggest import did_you_mean
 from bylaw.report.printers import rules as printer
 from bylaw.report.rules import list_rules, show_rule, switch_rule
 

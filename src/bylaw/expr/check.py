@@ -50,8 +50,9 @@ from bylaw.expr.types import (
     union,
 )
 from bylaw.model.codes import expressions as codes
-from bylaw.model.diagnostic import Diagnostic, Severity, did_you_mean, error, warning
+from bylaw.model.diagnostic import Diagnostic, Severity, error, warning
 from bylaw.model.errors import LoadError, load_error
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from bylaw.languages.file_policies.reader import read_policy
 from bylaw.model.codes import Code, templates
 from bylaw.model.codes.templates import UNRESOLVED_VARIABLE
-from bylaw.model.diagnostic import Severity, did_you_mean, error
+from bylaw.model.diagnostic import Severity, error
 from bylaw.model.display import brief, visible
 from bylaw.model.errors import LoadError, PatternError, PolicyError
 from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean
 from bylaw.paths import normalise, pattern
 from bylaw.paths.matcher import any_regex
 from bylaw.paths.syntax import variable_wildcard

@@ -18,13 +18,12 @@ from bylaw.model.diagnostic import (
     Diagnostic,
     FindingList,
     Label,
-    did_you_mean,
     error,
-    nearest_name,
     sort_diagnostics,
     warning,
 )
 from bylaw.model.display import brief
+from bylaw.model.suggest import did_you_mean, nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

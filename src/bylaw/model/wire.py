@@ -20,7 +20,6 @@ from bylaw.model.codes.runtime import (
     EVENT_SYNTAX,
     EVENT_TOO_DEEP,
 )
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief
 from bylaw.model.errors import BylawError
 from bylaw.model.event import (
@@ -32,6 +31,7 @@ from bylaw.model.event import (
     NO_WORK_FACTS,
     Event,
 )
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.values import (
     JsonError,
     JsonErrorKind,

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.model.codes.templates import DIFFERENT_VARIABLES, UNRESOLVED_VARIABLE
-from bylaw.model.diagnostic import Diagnostic, did_you_mean, error
+from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import did_you_mean
 from bylaw.paths.matcher import make_matcher
 from bylaw.paths.syntax import (
     MAX_PATH,

@@ -27,10 +27,11 @@ from bylaw.expr.types import (
     record,
 )
 from bylaw.model.codes.expressions import BAD_FACTS, GUARD_VALUE
-from bylaw.model.diagnostic import did_you_mean, error
+from bylaw.model.diagnostic import error
 from bylaw.model.display import brief
 from bylaw.model.errors import GuardError, LoadError
 from bylaw.model.source import BOM, SourceFile, Span
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.values import JsonError, find_json_span, read_json
 
 if TYPE_CHECKING:

@@ -23,10 +23,11 @@ from bylaw.model.codes.files import (
     YAML_EMPTY,
 )
 from bylaw.model.codes.policies import LEGACY_POLICIES
-from bylaw.model.diagnostic import Diagnostic, nearest_name, warning
+from bylaw.model.diagnostic import Diagnostic, warning
 from bylaw.model.display import brief
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import nearest_name
 from bylaw.paths import normalise
 from bylaw.store.files import read_inside
 from bylaw.store.paths import as_bytes, is_folder

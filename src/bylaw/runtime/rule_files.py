@@ -23,10 +23,11 @@ from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.languages import BUILT_IN, find_language, languages_for
 from bylaw.languages.base import SiblingFileError
 from bylaw.model.codes.files import NO_RULE_FILES, OUTSIDE_ROOT, UNKNOWN_DIALECT
-from bylaw.model.diagnostic import Diagnostic, did_you_mean, error
+from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.display import clip_text, visible
 from bylaw.model.errors import LoadError
 from bylaw.model.source import EncodingError, SourceFile, Span
+from bylaw.model.suggest import did_you_mean
 from bylaw.runtime.policy_settings import POLICIES_DIR, legacy_warning, read_policy_settings
 from bylaw.runtime.root import CONFIGURATION, PROJECT, is_root
 from bylaw.store.files import (

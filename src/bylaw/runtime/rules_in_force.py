@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from bylaw.languages import find_language
 from bylaw.languages.base import RuleFile, SiblingFileError, stand_in_at
-from bylaw.model.diagnostic import Severity, did_you_mean
+from bylaw.model.diagnostic import Severity
 from bylaw.model.display import brief, clip_text
 from bylaw.model.errors import BylawError, RuleError
 from bylaw.model.event import RulesChanged
 from bylaw.model.rule import built_in_uid
 from bylaw.model.source import SourceFile
+from bylaw.model.suggest import did_you_mean
 from bylaw.runtime.loader import load_files, make_book, text_digest, without_files
 from bylaw.store.journal.records import decode_files, rules_digest
 

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from bylaw.languages.toml import Array
 from bylaw.model.codes.files import UNBOUNDED_PATTERN
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief, visible
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from bylaw.languages.toml import Table
 from bylaw.model.codes.files import UNKNOWN_SETTING, UNUSABLE_SETTING, WRONG_SETTING
-from bylaw.model.diagnostic import did_you_mean, error, sort_diagnostics
+from bylaw.model.diagnostic import error, sort_diagnostics
 from bylaw.model.errors import LoadError
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.vocabulary import PolicyMode
 from bylaw.runtime.setting_types import (
     ADDRESS,

@@ -15,13 +15,14 @@ from bylaw.engine.index import RuleSet
 from bylaw.languages.file_policies.reader import policy_id, read_with_note
 from bylaw.languages.file_policies.syntax import NAME
 from bylaw.model.decision import TraceResult
-from bylaw.model.diagnostic import did_you_mean, has_errors
+from bylaw.model.diagnostic import has_errors
 from bylaw.model.display import brief
 from bylaw.model.effects import CommandRun, EntryWrite, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.rule import BUILT_IN, id_of, uid_of
 from bylaw.model.source import SourceFile
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.journal_access import open_journal
 from bylaw.runtime.loader import load_root, load_texts

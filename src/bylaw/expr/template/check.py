@@ -18,8 +18,9 @@ from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
 from bylaw.expr.template.filters import FILTERS, TESTS, arguments_of_test
 from bylaw.expr.template.sandbox import LOOP_ATTRIBUTES, tokenize
 from bylaw.model.codes import templates as codes
-from bylaw.model.diagnostic import Diagnostic, did_you_mean, error, warning
+from bylaw.model.diagnostic import Diagnostic, error, warning
 from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

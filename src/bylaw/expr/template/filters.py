@@ -28,9 +28,9 @@ from bylaw.expr.limits import (
     describe,
 )
 from bylaw.model.codes import templates as codes
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief
 from bylaw.model.errors import RenderError
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

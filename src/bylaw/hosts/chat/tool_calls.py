@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError, result_text
 from bylaw.hosts.chat.transcript import response
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief
 from bylaw.model.event import Message, ToolAfter, ToolBefore
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.values import JsonError, as_text, read_json
 from bylaw.model.vocabulary import CallStatus, Role, Verdict, is_not_allowed
 from bylaw.runtime.answer import refused_call_event

@@ -21,10 +21,11 @@ from bylaw.expr.views import ExpressionGuard
 from bylaw.languages.chatmd.scanner import CommentNode, Element
 from bylaw.languages.chatmd.syntax import ExpressionText
 from bylaw.model.codes import chatmd as codes
-from bylaw.model.diagnostic import EmbeddedText, Label, did_you_mean, error, warning
+from bylaw.model.diagnostic import EmbeddedText, Label, error, warning
 from bylaw.model.display import brief
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -26,9 +26,10 @@ from bylaw.model.codes.chatmd import (
     CHATMD_IMPORT_ATTRIBUTE,
     CHATMD_NOT_RUN,
 )
-from bylaw.model.diagnostic import Severity, did_you_mean, error, has_errors, warning
+from bylaw.model.diagnostic import Severity, error, has_errors, warning
 from bylaw.model.display import brief
 from bylaw.model.source import BOM, SourceFile
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -45,8 +45,9 @@ from bylaw.model.codes.chatmd import (
     CHATMD_NO_EFFECT_HERE,
     CHATMD_TEXT_OUTSIDE,
 )
-from bylaw.model.diagnostic import Label, nearest_name, sort_diagnostics
+from bylaw.model.diagnostic import Label, sort_diagnostics
 from bylaw.model.source import BOM, Span
+from bylaw.model.suggest import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

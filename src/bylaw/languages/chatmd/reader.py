@@ -30,8 +30,9 @@ from bylaw.languages.chatmd.syntax import (
 )
 from bylaw.model.codes import chatmd as codes
 from bylaw.model.codes.chatmd import CHATMD_BAD_MESSAGE
-from bylaw.model.diagnostic import FindingList, Label, did_you_mean, error
+from bylaw.model.diagnostic import FindingList, Label, error
 from bylaw.model.display import brief
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.vocabulary import ROLES, Role
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from bylaw.model.codes.context import PARSE_ERROR
-from bylaw.model.diagnostic import Diagnostic, Severity, did_you_mean, nearest_name
+from bylaw.model.diagnostic import Diagnostic, Severity
 from bylaw.model.display import brief
 from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean, nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,9 +20,9 @@ from bylaw.languages.context.references import Symbol
 from bylaw.languages.context.types import EnumType, StateRef, TooLongError, evaluate, mismatch
 from bylaw.model.codes.context import INVALID_COMMAND
 from bylaw.model.decision import Match
-from bylaw.model.diagnostic import nearest_name
 from bylaw.model.effects import ResponseUse, RulesEnable, StateSet
 from bylaw.model.errors import GuardError
+from bylaw.model.suggest import nearest_name
 from bylaw.model.values import JsonError, read_json
 from bylaw.model.vocabulary import Op
 

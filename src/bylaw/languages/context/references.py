@@ -40,8 +40,8 @@ from bylaw.languages.context.types import (
 )
 from bylaw.languages.yaml import YamlScalar
 from bylaw.model.codes.context import AMBIGUOUS_ID, REFERENCE_ERROR, SCHEMA_VIOLATION, UNKNOWN_ID
-from bylaw.model.diagnostic import suggest_name
 from bylaw.model.display import brief
+from bylaw.model.suggest import suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -28,10 +28,10 @@ from bylaw.languages.law.syntax import (
     parse_template,
 )
 from bylaw.model.codes import law as codes
-from bylaw.model.diagnostic import did_you_mean, nearest_name
 from bylaw.model.display import brief
 from bylaw.model.errors import BylawError
 from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean, nearest_name
 from bylaw.model.vocabulary import Authority, Channel
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from bylaw.languages.law.syntax import PHASES, Category, CommandType
-from bylaw.model.diagnostic import nearest_name
 from bylaw.model.display import brief, clip_text, visible
+from bylaw.model.suggest import nearest_name
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import Authority, PolicyMode
 from bylaw.paths import normalise_foreign

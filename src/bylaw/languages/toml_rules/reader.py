@@ -23,10 +23,11 @@ from bylaw.languages.toml_rules.syntax import (
 )
 from bylaw.model.codes import toml_rules as codes
 from bylaw.model.codes.toml_rules import MISSING_KEY, NOT_A_CHOICE, UNKNOWN_KEY, WRONG_VALUE
-from bylaw.model.diagnostic import MAX_ERRORS, FindingList, did_you_mean, error, warning
+from bylaw.model.diagnostic import MAX_ERRORS, FindingList, error, warning
 from bylaw.model.display import brief
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

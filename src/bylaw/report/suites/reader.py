@@ -28,9 +28,10 @@ from bylaw.model.codes.runtime import (
     UNPAIRED_EVENTS,
     UNRUNNABLE_COMMAND,
 )
-from bylaw.model.diagnostic import Diagnostic, Label, Severity, did_you_mean, error
+from bylaw.model.diagnostic import Diagnostic, Label, Severity, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.values import JsonError, read_json
 from bylaw.report.suites.compare import write_json
 from bylaw.report.suites.page import (

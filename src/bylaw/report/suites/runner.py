@@ -20,7 +20,8 @@ from bylaw.engine.index import RuleSet
 from bylaw.languages import language_names
 from bylaw.model import diagnostic_text
 from bylaw.model.decision import NeedName
-from bylaw.model.diagnostic import Diagnostic, Severity, did_you_mean, sort_diagnostics
+from bylaw.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from bylaw.model.suggest import did_you_mean
 from bylaw.report.decide import EventDecider
 from bylaw.report.suites.compare import (
     Edit,

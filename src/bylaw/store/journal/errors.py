@@ -16,9 +16,9 @@ from bylaw.model.codes.runtime import (
     UNKNOWN_RECORD,
     UNKNOWN_SESSION,
 )
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief, clip_text
 from bylaw.model.errors import BylawError
+from bylaw.model.suggest import did_you_mean
 from bylaw.store.files import DISK_FULL_ERRNOS, has_disk_space
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from bylaw.hosts.chat.models.anthropic import AnthropicModel
 from bylaw.hosts.chat.models.base import TIMEOUT_S, ModelError, RetryPolicy
 from bylaw.hosts.chat.models.openai import OpenAIModel
 from bylaw.hosts.chat.models.script import ScriptedModel
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from bylaw.hosts.chat.models.base import Model

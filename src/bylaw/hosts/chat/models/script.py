@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NoReturn
 from bylaw.hosts.chat.blocks import ModelCall, Reply
 from bylaw.hosts.chat.models.base import ModelError, ScriptEndedError
 from bylaw.hosts.chat.models.turn import plain_name
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief
 from bylaw.model.errors import LoadError
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.values import JsonError, read_json
 from bylaw.store.files import read_file
 

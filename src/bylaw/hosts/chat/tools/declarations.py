@@ -30,9 +30,9 @@ from bylaw.hosts.chat.tools.patch import ApplyPatch
 from bylaw.languages.chatmd.header import AgentTool as DeclaredAgent
 from bylaw.languages.chatmd.header import BuiltInTool
 from bylaw.languages.chatmd.header import CommandTool as DeclaredCommand
-from bylaw.model.diagnostic import did_you_mean
 from bylaw.model.display import brief
 from bylaw.model.errors import BylawError
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.values import JSON, JsonError, read_json
 from bylaw.model.wire import explain_invalid_value
 from bylaw.runtime.sandbox.step import command_at_root, run_if_trusted

@@ -23,7 +23,7 @@ from bylaw.hosts.chat.tools.files import (
     show_text,
     tool_errors,
 )
-from bylaw.model.diagnostic import did_you_mean
+from bylaw.model.suggest import did_you_mean
 from bylaw.store.files import open_regular, read_at_most
 from bylaw.store.paths import as_bytes, is_inside, real_path
 from bylaw.store.safe_paths import open_safe_path
