@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-from bylaw.runtime.effects import CLAUDE, CODEX, COPILOT, DROID, GEMINI, OPENCODE, QWEN
-
+TYPE_CHECKING = False  # the entry point of hooks imports this package, and `typing` is slow
 if TYPE_CHECKING:
     from bylaw.hosts.clients.base import Adapter, TrialClient
 
@@ -18,7 +16,7 @@ def load_adapter(host: str) -> Adapter:
 
 
 # Cursor's agent needs a server of its own.
-TESTABLE = (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, DROID, OPENCODE)
+TESTABLE = ("claude", "codex", "gemini", "qwen", "copilot", "droid", "opencode")
 
 
 def load_trial_client(host: str) -> TrialClient:
