@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-sandbox test-clients test-release lint types layers unit requirements fix spec-update docs site bench agentdojo fuzz lock clean
+.PHONY: run test test-sandbox test-clients test-release lint types layers unit requirements house fix spec-update docs site bench agentdojo fuzz lock clean
 
 run: .venv/.ready ## a scripted agent under rules of all languages
 	@$(BIN)/bylaw demo
@@ -38,6 +38,9 @@ test-release: .venv/.ready ## build it, install it with pipx in an empty home, u
 
 requirements: .venv/.ready ## which cases check which requirement; FULL=1 prints every id
 	$(BIN)/python tests/requirement_table.py $(if $(FULL),--full)
+
+house: .venv/.ready ## print figures of the source; FOLDER=… for another checkout
+	$(BIN)/python tools/house.py $(FOLDER)
 
 fix: .venv/.ready ## let ruff mend what it can
 	$(BIN)/python -m ruff check --fix
