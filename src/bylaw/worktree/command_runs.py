@@ -29,6 +29,7 @@ from bylaw.runtime.sandbox.result import EXIT_CODE
 from bylaw.runtime.sandbox.step import effect_status, with_root_path
 from bylaw.store.paths import as_bytes
 from bylaw.worktree.entry import ActionResult, last_lines
+from bylaw.worktree.policies import ignore_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -166,10 +167,6 @@ def _run_streams(
     written = {"stdout": result.stdout.text, "stderr": result.stderr.text}
     room = _stream_limit(len(ran.runs))
     return {name: redacted(_tail(text, room)) for name, text in written.items() if text}
-
-
-def ignore_progress(_: str) -> None:
-    """Ignore progress."""
 
 
 MAX_RUNS = 1_000

@@ -33,7 +33,6 @@ from bylaw.worktree.command_runs import (
     CommandRuns,
     action_result,
     find_refusal,
-    ignore_progress,
     interrupted_result,
     outcome_of_other_process,
     policy_label,
@@ -41,6 +40,7 @@ from bylaw.worktree.command_runs import (
     step_outcome,
 )
 from bylaw.worktree.entry import ActionResult, QueueEntry
+from bylaw.worktree.policies import ignore_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

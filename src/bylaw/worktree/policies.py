@@ -25,7 +25,6 @@ from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.effects import WORKTREE
 from bylaw.runtime.policy_settings import read_policy_settings
 from bylaw.worktree.baselines import prompts_of_others
-from bylaw.worktree.command_runs import ignore_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -214,6 +213,10 @@ class PolicyFacts:
         if not refs or CompareTo.PROMPT not in self._wanted:
             return frozenset()
         return prompts_of_others(self.tree.root, event.session, refs)
+
+
+def ignore_progress(_: str) -> None:
+    """Ignore progress."""
 
 
 def _is_about_changes(need: Need) -> bool:

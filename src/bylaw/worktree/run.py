@@ -36,9 +36,8 @@ from bylaw.runtime.trust import Trust, check_trust
 from bylaw.store.journal.records import rules_with_texts
 from bylaw.store.switches import read_switches
 from bylaw.store.system import now_ms
-from bylaw.worktree.command_runs import ignore_progress
 from bylaw.worktree.folders import write_summary
-from bylaw.worktree.policies import SESSION, WorkTreeHost
+from bylaw.worktree.policies import SESSION, WorkTreeHost, ignore_progress
 from bylaw.worktree.stop_message import split_reasons
 
 if TYPE_CHECKING:
