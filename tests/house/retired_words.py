@@ -64,8 +64,11 @@ def words_in(line):
 def words_found():
     """Return the lines of src and docs with a retired word, and how often each occurs."""
     found = Counter()
-    for name, lines in _texts():
-        for line in lines:
+    for path, read_lines in _texts():
+        if not _PATTERN.search(path.read_text(encoding="utf-8")):
+            continue  # finding the texts of a file is slow
+        name = path.relative_to(ROOT).as_posix()
+        for line in read_lines(path):
             text = " ".join(line.split())
             found.update(f"{name}: [{word}] {text}" for word in words_in(line))
     return found
@@ -73,12 +76,12 @@ def words_found():
 
 def _texts():
     for _, path in modules():
-        yield path.relative_to(ROOT).as_posix(), texts_of_python(path)
+        yield path, texts_of_python
     for path in sorted((ROOT / "docs").rglob("*.py")):
-        yield path.relative_to(ROOT).as_posix(), texts_of_python(path)
+        yield path, texts_of_python
     for path in sorted((ROOT / "docs").rglob("*.md")):
         if path.parent.name != "diagnostics":  # generated from texts of src and of docs/*.py
-            yield path.relative_to(ROOT).as_posix(), texts_of_markdown(path)
+            yield path, texts_of_markdown
 
 
 def shared_class_names():

@@ -128,7 +128,7 @@ def test_few_files_name_a_client():
 
 
 def _names_a_client(path):
-    return any(
+    return _CLIENT.search(path.read_text(encoding="utf-8")) and any(
         _CLIENT.search(text) and not (is_name and text.lower() == "cursor" and not text.isupper())
         for _, text, is_name in _words(path)
     )  # `Cursor` and `cursor` are names of sqlite
