@@ -3,10 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-sandbox test-clients test-release lint types layers unit requirements house fix spec-update docs site bench agentdojo fuzz lock clean
+.PHONY: run quick test test-sandbox test-clients test-release lint types layers unit requirements house fix spec-update docs site bench agentdojo fuzz lock clean
 
 run: .venv/.ready ## a scripted agent under rules of all languages
 	@$(BIN)/bylaw demo
+
+quick: lint types ## lint, types and the tests of the pure layers, with few examples, in a minute
+	BYLAW_HYPOTHESIS=quick $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal \
+	  tests/model tests/expr tests/paths tests/engine tests/house
 
 test: lint types layers unit requirements ## everything that CI checks
 

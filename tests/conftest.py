@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from hypothesis.internal.detection import is_hypothesis_test
 
 from bylaw.hosts.clients import caller
 
@@ -27,6 +29,14 @@ for agent in caller.AGENTS:
         os.environ.pop(variable, None)
 
 
+# Profiles of property tests. BYLAW_HYPOTHESIS selects one. No profile has a deadline, and no test
+# sets one, because the machine may be busy.
+settings.register_profile("default", deadline=None, print_blob=True)
+settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("quick", deadline=None, print_blob=True, max_examples=10)
+PROFILE = os.environ.get("BYLAW_HYPOTHESIS") or ("ci" if os.environ.get("CI") else "default")
+settings.load_profile(PROFILE)
+
 # Files that take longest by far, so they begin first and nobody waits for one at the end.
 LONGEST = (
     "hosts/chat/test_chat_crash.py",
@@ -40,9 +50,21 @@ LONGEST = (
 
 def pytest_collection_modifyitems(items):
     """The longest files first, the others as they are."""
+    if PROFILE == "quick":
+        for item in items:
+            _limit_examples(item)
     longest = [str(Path(__file__).parent / one) for one in LONGEST]
     places = {path: place for place, path in enumerate(longest)}
     items.sort(key=lambda item: places.get(str(item.path), len(places)))
+
+
+def _limit_examples(item):
+    """Limit a property test to the examples of the profile, even if it asks for more."""
+    test = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
+    if is_hypothesis_test(test):
+        own = test._hypothesis_internal_use_settings
+        few = min(own.max_examples, settings().max_examples)
+        test._hypothesis_internal_use_settings = settings(own, max_examples=few)
 
 
 @pytest.fixture(autouse=True)
