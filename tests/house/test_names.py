@@ -73,8 +73,10 @@ def test_a_public_class_name_occurs_once():
     found = shared_class_names()
     listed = read_left(CLASS_NAMES_LEFT)
 
-    assert not found - listed, "choose a name that says which one it is"
-    assert not listed - found, "run `python tests/house/retired_words.py` for the shorter list"
+    new, stale = sorted(found - listed), sorted(listed - found)
+
+    assert not new, "choose a name that says which one it is"
+    assert not stale, "run `python tests/house/retired_words.py` for the shorter list"
 
 
 LANGUAGE_NAMES = {path.name for path in LANGUAGES.iterdir() if path.is_dir()} | {
