@@ -133,15 +133,15 @@ class PythonHost:
     @contextmanager
     def collect_messages(self) -> Iterator[HostMessages]:
         """Collect the messages of this thread inside the `with` block."""
-        outer = getattr(self._thread, "said", None)  # a tool may submit events itself
-        said = self._thread.statements = HostMessages()
+        outer = getattr(self._thread, "messages", None)  # a tool may submit events itself
+        said = self._thread.messages = HostMessages()
         try:
             yield said
         finally:
-            self._thread.statements = outer
+            self._thread.messages = outer
 
     def _collect(self, due: DueStep, _event: Event) -> StepOutcome:
-        said: HostMessages = self._thread.statements
+        said: HostMessages = self._thread.messages
         match due.step:
             case MessageInsert() as step:
                 said.messages.append(step)
