@@ -32,7 +32,7 @@ from bylaw.model.event import ToolAfter, ToolBefore
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import CallStatus, Verdict
-from bylaw.runtime.loader import Library
+from bylaw.runtime.loader import Library  # noqa: TC001 - of one line
 
 # Whether a call of the named tool is refused.
 Asked: TypeAlias = Callable[[str], bool]

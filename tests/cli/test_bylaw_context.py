@@ -1,4 +1,4 @@
-"""`bylaw model_text` as a program: what it prints, what it writes, a terminal, a pipe."""
+"""`bylaw context` as a program: what it prints, what it writes, a terminal, a pipe."""
 
 import json
 import os

@@ -60,7 +60,10 @@ def test_a_chat_among_the_rules_is_said_and_is_not_wrong(root):
     (root / "rules/read-first.chatmd").write_text("<policy/>\n")
     done = call(root, "doctor")
     said = " ".join(done.stdout.split())
-    assert "note rules `rules/read-first.chatmd` is not listed as a rule file: it applies only to its own chat" in said
+    assert (
+        "note rules `rules/read-first.chatmd` is not listed as a rule file: it applies only to its own chat"
+        in said
+    )
     assert '`[[book]]`, `path = "rules/read-first.chatmd"`' in said
     assert done.returncode == 0
 

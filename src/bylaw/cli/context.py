@@ -1,4 +1,4 @@
-"""`bylaw model_text`: check, call, show, format and try documents of the context language."""
+"""`bylaw context`: check, call, show, format and try documents of the context language."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import RuleVisit
     from bylaw.model.session import Session, Variables
 
-# In `facts.unknown_names`: facts were gathered as often as is allowed, so no more will be gathered.
+# In `facts.unknown`: facts were gathered as often as is allowed, so no more will be gathered.
 NO_MORE_FACTS = "*"
 
 

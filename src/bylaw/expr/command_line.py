@@ -285,7 +285,7 @@ def _program_name(word: str) -> str:
 
 
 class _Option(NamedTuple):
-    """An option: whether it has a program, in the same word or not, and its number of value words."""
+    """An option: whether it has a program, in the same word or not, and how many value words."""
 
     tells: bool = False
     inside: bool = False

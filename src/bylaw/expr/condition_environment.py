@@ -1,7 +1,7 @@
-"""What a TOML condition may read and call: `model_text` with its fields, functions and methods.
+"""What a TOML condition may read and call: `context` with its fields, functions and methods.
 
 Compiled conditions read a `ConditionView`, which is filled in for each event. An attribute of
-`model_text` (TR-A18) has the path that authors write after `model_text.`, a type, and the code that reads
+`context` (TR-A18) has the path that authors write after `context.`, a type, and the code that reads
 it. The view has one field for each path: the path `turn.number` is the field `turn_number`. So an
 event computes only the fields that its rules read.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class ContextAttribute(NamedTuple):
     """The type of an attribute, and the code that reads it.
 
-    The names `s`, `e`, `l` and `n` are those of `ViewReader`; `condition_reader` adds the functions.
+    The names `s`, `e`, `l` and `n` are those of `ViewReader`; `views` adds the functions.
     `{space!r}` is the space of variables that has the state of the rule's plugin.
     """
 
@@ -97,7 +97,7 @@ ATTRIBUTES = {
     "event": ContextAttribute(optional(_EVENT), "event_of(e, n)"),
     "result": ContextAttribute(optional(_RESULT), "result_of(e)"),
 }
-# Fields for functions, which `model_text` does not have: successes by tool, and number of messages.
+# Fields for functions, which `context` does not have: successes by tool, and number of messages.
 TOTALS = {"completed": "s.calls.successes", "message_total": "s.history.length"}
 
 
@@ -109,7 +109,7 @@ def _section_type(section: str) -> Type:
     return record({path.removeprefix(start): type_ for path, type_ in below.items()})
 
 
-# The types of the sections of `model_text`; a section without its own line is built from its names.
+# The types of the sections of `context`; a section without its own line is built from its names.
 SHAPES = {path.partition(".")[0]: _section_type(path.partition(".")[0]) for path in ATTRIBUTES}
 # The paths that have a field: every attribute and every section.
 FIELDS = {path: path.replace(".", "_") for path in (*SHAPES, *ATTRIBUTES)}

@@ -118,7 +118,7 @@ def describe_kinds(kinds: Iterable[str]) -> str:
 
 
 class Argument(Struct, frozen=True):
-    """The code of one argument of a call; `write_literal` is its value if it is written as a literal."""
+    """The code of one argument of a call; `literal` is its value if it is written as a literal."""
 
     code: str
     literal: Constant = None
@@ -136,7 +136,7 @@ class Variable(Struct, frozen=True):
 
 
 class Parameter(Struct, frozen=True):
-    """One parameter; a `write_literal` argument must be a quoted text, because it is checked at load."""
+    """One parameter; a `literal` argument must be a quoted text, because it is checked at load."""
 
     name: str
     kinds: tuple[str, ...] = ()

@@ -317,7 +317,7 @@ class ContextValues(Struct, frozen=True):
 
 
 def context_values(space: str, reads: Iterable[Path]) -> ContextValues:
-    """Return the reader of these paths, with the state in a space; `("model_text",)` reads all."""
+    """Return the reader of these paths, with the state in a space; `("context",)` reads all."""
     wanted = frozenset(path for read in reads for path in _paths_of(read))
     return ContextValues(wanted, _cached_reader(space))
 

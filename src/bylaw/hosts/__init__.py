@@ -1,1 +1,1 @@
-"""Hosts: each connects the engine to one environment, such as hooks, chat, bus or a Python program."""
+"""Hosts connect the engine to one environment each: hooks, chat, bus, a Python program."""

@@ -1,6 +1,6 @@
 """Write starter rules and other new files into a repository. Existing files are never replaced.
 
-Starter files are shipped in the folder `read_starter/` of a package; `examples/law/` has a copy of the
+Starter files are shipped in the folder `starter/` of a package; `examples/law/` has a copy of the
 bus files. Used by `bylaw init`, the commands that create file policies, and the demo.
 """
 

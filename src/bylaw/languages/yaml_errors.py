@@ -120,7 +120,7 @@ def rest_of_line(text: str, at: int) -> int:
 
 
 def explain(problem: yaml.MarkedYAMLError, text: str, opened: int | None) -> YamlFinding:
-    """Explain a libyaml error. `open_input` is where the innermost open collection starts."""
+    """Explain a libyaml error. `opened` is where the innermost open collection starts."""
     said = f"{problem.context or ''}: {problem.problem or ''}"
     mark = problem.problem_mark or problem.context_mark
     at = min(mark.index, len(text)) if mark else 0

@@ -67,7 +67,7 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The ordered steps of a fired rule. Each `on_error` step is tried once.
 
     `group` names the group that a failure ends. With `again`, the event is submitted again with
-    round 2. `delivers` is the number of the notice that this plan delivers, 0 for none. `violations` is
+    round 2. `delivers` is the number of the notice that this plan delivers, 0 for none. `broken` is
     why the step after `steps` could not be computed; it fails the plan.
     """
 

@@ -141,9 +141,9 @@ class WorkFacts(Facts, frozen=True, kw_only=True):
 class LawFacts(Facts, frozen=True, kw_only=True):
     """Facts for RULE_DSL on `file`, `bus` and `approval`.
 
-    `outside` are paths of the event that really are outside the root. With `write_literal`, the paths of
+    `outside` are paths of the event that really are outside the root. With `literal`, the paths of
     a file event are the exact names on this system: a backslash is not a separator, and a control
-    character is an ordinary character. For a message: `unreadable_error` is why its file contains no
+    character is an ordinary character. For a message: `unreadable` is why its file contains no
     message, `duplicate` is what happened to an earlier message with the same id, and `withdrawn` is
     set if the message that it asks about is gone.
     """

@@ -6,13 +6,15 @@ counted by a fixed formula, so that replays give the same result (CM-A08).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.model.vocabulary import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Guards can read this many items. Totals are counters, so older items are not kept.
 WINDOW = 200

@@ -259,7 +259,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     """One rule of any language. Of adjacent rules with one uid, at most one applies.
 
     `rank` orders kinds of rules before `priority` does, see `SortKey`. `last` ends the group.
-    `has_next_call` continues a first-match group. `free` steps cost no budget. A rule that is not
+    `goes_on` continues a first-match group. `free` steps cost no budget. A rule that is not
     `enabled` is disabled in its file; a `core` rule cannot be disabled. `siblings` can tell quickly
     that neither this rule nor its siblings can match. `about` is what the author wrote about the
     rule, for people.

@@ -184,7 +184,7 @@ class _SpanFound(Exception):  # noqa: N818 - ends a walk early, never leaves thi
 class JsonWalker:
     """Goes through a text once. Stops at the first problem, and can find one position.
 
-    A reader of a wider format overrides `peek` (what is blank) and `has_next_call` (where a list
+    A reader of a wider format overrides `peek` (what is blank) and `goes_on` (where a list
     continues).
     """
 

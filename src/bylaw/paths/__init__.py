@@ -150,7 +150,7 @@ def normalise_foreign(path: str) -> str | None:
 
 
 def normalise_event_path(path: str, *, literal: bool) -> str | None:
-    """Normalise the path of an event: `write_literal` if it is from this system, else from any system."""
+    """Normalise the path of an event: `literal` if it is from this system, else from any system."""
     return normalise(path) if literal else normalise_foreign(path)
 
 

@@ -1,4 +1,4 @@
-"""Read, run and complete context documents: the work behind `bylaw model_text`.
+"""Read, run and complete context documents: the work behind `bylaw context`.
 
 Given files form one document. Messages are decided by the engine with the rules of the document,
 without performing effects; there is no second interpreter of the language. The first phase of the

@@ -78,7 +78,7 @@ _UNLESS_OWN = "; if the hook is your own, fix it yourself"
 class InstalledHooks:
     """The hooks of a client in one scope that call Bylaw.
 
-    `find_bylaw_hooks` are these hooks, with their paths in the file.
+    `callers` are these hooks, with their paths in the file.
     """
 
     def __init__(self, client: Client, scope: Scope, root: str, python: str) -> None:

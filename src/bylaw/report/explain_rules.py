@@ -127,7 +127,7 @@ class Explanation(Struct, frozen=True):
 
 
 def limit_states(rule: Rule, view: View) -> Iterator[LimitState]:
-    """Yield each limit. `denial` says whether it applies now."""
+    """Yield each limit. `closed` says whether it applies now."""
     limits, last = rule.limits, view.session.firings.get(rule.uid)
     fired = (0, 0, 0) if last is None else (last.count, last.at, last.turn)
     turns = 0 if last is None else view.session.turn - last.turn

@@ -54,7 +54,7 @@ class RulePlaces:
 
 
 def _load_places(rows: RowSource, digest: bytes) -> dict[str, str]:
-    from bylaw.runtime.rules_in_force import (
+    from bylaw.runtime.rules_in_force import (  # noqa: PLC0415 - only for rules
         named_rules,
         stored_rules,
     )

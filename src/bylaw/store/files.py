@@ -195,7 +195,8 @@ def write_atomic(
 ) -> None:
     """Replace a file atomically; OSError leaves the old file unchanged.
 
-    With `lasting`, the content survives a power failure. For `mode` and `like` see `write_temporary`.
+    With `lasting`, the content survives a power failure. For `mode` and `like` see
+    `write_temporary`.
     """
     temporary = write_temporary(folder, name, data, lasting=lasting, mode=mode, like=like)
     try:
@@ -237,9 +238,8 @@ def write_temporary(
     """
     temporary = temporary_name(name)
     try:
-        with open(
-            os.open(as_bytes(temporary), _NEW_FILE_FLAGS, mode, dir_fd=folder), "wb"
-        ) as stream:
+        descriptor = os.open(as_bytes(temporary), _NEW_FILE_FLAGS, mode, dir_fd=folder)
+        with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
             if like is not None:
                 _copy_attributes(stream.fileno(), like)
             stream.write(data)

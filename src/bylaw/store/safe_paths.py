@@ -154,7 +154,7 @@ PUBLIC_MODE = 0o777  # the umask of the user still applies
 
 
 def enter(folder: int, name: str, opened: ExitStack, *, make: int | None = None) -> int:
-    """Open a folder in another folder until `open_input` closes; OSError if it is not a folder.
+    """Open a folder in another folder until `opened` closes; OSError if it is not a folder.
 
     With `make`, a missing folder is created with that mode.
     """

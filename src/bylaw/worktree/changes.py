@@ -39,7 +39,6 @@ from msgspec.structs import replace
 
 from bylaw.languages.file_policies.evaluation import content_digest, content_files
 from bylaw.model.display import file_path
-from bylaw.model.event import File
 from bylaw.model.facts import Changes, ChangeSet, WorkFacts
 from bylaw.paths import normalise_foreign
 from bylaw.store.file_digests import FileDigests
@@ -58,13 +57,13 @@ if TYPE_CHECKING:
 
     from bylaw.languages.file_policies.syntax import CompareTo
     from bylaw.model.effects import EntryWrite
-    from bylaw.model.event import Event
+    from bylaw.model.event import Event, File
     from bylaw.worktree.entry import QueueEntry
     from bylaw.worktree.repository import Repository
 
 
 class WorkTree:
-    """The work tree of a folder. It is read once, and again after `reset_failed_stops`.
+    """The work tree of a folder. It is read once, and again after `forget`.
 
     Set `may_run` first if `drift` may be called, otherwise git is asked twice. All methods raise
     BylawError if git fails.
@@ -101,7 +100,7 @@ class WorkTree:
 
     @property
     def last_drift(self) -> Mapping[str, str] | None:
-        """The last result of `drift`; None if it was not called since `reset_failed_stops`."""
+        """The last result of `drift`; None if it was not called since `forget`."""
         return None if self._watch is None else self._watch.last_drift
 
     def drift(self) -> Mapping[str, str]:
@@ -221,7 +220,7 @@ def leads_out(root: str, path: str) -> bool:
 
 
 def by_its_name(event: File) -> File:
-    """Set the fact `write_literal` if normalising would change a path, as with a backslash in a name."""
+    """Set the fact `literal` if normalising would change a path, as with a backslash in a name."""
     names = [path for path in (event.path, event.old_path) if path]
     literal = any(normalise_foreign(path) != path for path in names)
     return replace(event, facts=replace(event.facts, literal=True)) if literal else event

@@ -23,7 +23,7 @@ from bylaw.languages.file_policies.evaluation import HASH_DIGITS, trigger_hash
 from bylaw.model.display import iso_time
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import Entry
-from bylaw.model.values import JSON, Count
+from bylaw.model.values import JSON, Count  # noqa: TC001 - msgspec reads these types
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.store.system import is_dead
 

@@ -110,7 +110,7 @@ _SETTINGS = (
 )
 _OPTIONS = ("--no-pager", "--no-optional-locks", "--no-replace-objects")
 _LITERAL_PATHS = "--literal-pathspecs"
-# Takes paths, not patterns, and rejects the option `--write_literal-pathspecs`.
+# Takes paths, not patterns, and rejects the option `--literal-pathspecs`.
 _CHECK_IGNORE = "check-ignore"
 # Always disabled: the settings of the repository decide what Git LFS starts.
 _LFS_FILTER = b"lfs"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class PolicyFacts:
     """Reads the work tree and the queue of a folder for the active policies.
 
-    `note` receives texts for a person. `unknown_names` says why facts are not available, if so. `titles`
+    `note` receives texts for a person. `unknown` says why facts are not available, if so. `titles`
     has the titles of all active policies, by identifier.
     """
 

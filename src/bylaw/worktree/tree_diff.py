@@ -73,7 +73,7 @@ class HiddenFiles:
         self.skipped: list[str] = []
 
     def look(self, name: str, places: Iterable[str], without: Collection[str] = ()) -> None:
-        """Add all files at some places, except those in `without_files`.
+        """Add all files at some places, except those in `without`.
 
         `name` identifies the places in `skipped` if they have too many files.
         """
@@ -164,7 +164,7 @@ class TreeMemory(Struct, frozen=True, omit_defaults=True):
 
     `ignored` are the paths that git ignored at the first check. `hiding` are the folders of ignore
     files that changed since. `repositories` are nested repositories, None if not read yet.
-    `unrecorded_events` are files that git does not report, `skipped` are places with too many of them.
+    `untold` are files that git does not report, `skipped` are places with too many of them.
     """
 
     commit: str

@@ -54,7 +54,7 @@ class Comparison:
     ) -> list[ChangedFile]:
         """Return the files that differ from a commit, sorted.
 
-        `differences` are those between the commit and HEAD. Paths in `without_files` are left out.
+        `differences` are those between the commit and HEAD. Paths in `without` are left out.
         """
         paths = self._dirty.keys() | differences.keys()
         todo = sorted(paths.difference(without))

@@ -81,7 +81,7 @@ def _offset(node: nodes.Node) -> int:
 
 
 def path_of(node: nodes.Node) -> Path | None:
-    """Return the keys of a plain path such as `model_text.turn['number']`, or None."""
+    """Return the keys of a plain path such as `context.turn['number']`, or None."""
     keys: list[str | int] = []
     while not isinstance(node, nodes.Name):
         match node:

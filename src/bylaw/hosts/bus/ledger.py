@@ -228,6 +228,7 @@ class LedgerEntry(Struct, frozen=True):
 
 _COLUMNS = ", ".join(field.name for field in fields(LedgerEntry))
 _PLACEHOLDERS = ", ".join("?" * len(fields(LedgerEntry)))
+_INSERT = f"INSERT OR REPLACE INTO messages ({_COLUMNS}) VALUES ({_PLACEHOLDERS})"  # noqa: S608 - constants
 
 
 class Ledger:
@@ -275,10 +276,7 @@ class Ledger:
                 return old
             if old is not None and old.state in PENDING:
                 ours = replace(ours, first_at=old.first_at, tries=old.tries + 1)
-            run(
-                f"INSERT OR REPLACE INTO messages ({_COLUMNS}) VALUES ({_PLACEHOLDERS})",
-                astuple(ours),
-            )
+            run(_INSERT, astuple(ours))
             run("INSERT OR IGNORE INTO digests VALUES (?, ?)", (msg_id, digest))
         return None
 

@@ -165,7 +165,7 @@ _CANONICAL = msgspec.json.Encoder(order="deterministic")
 
 
 class MessageFile(Struct, frozen=True, kw_only=True):
-    """The content of a file: a message, or the reason why it has none (`unreadable_error`).
+    """The content of a file: a message, or the reason why it has none (`unreadable`).
 
     The digest of a message does not depend on its format. Without a message, it is the digest of
     `raw`. `whole` is false if the file contains more than `raw`.

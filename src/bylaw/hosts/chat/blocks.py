@@ -63,7 +63,7 @@ class RequestMessage(Struct, frozen=True, kw_only=True):
 
 
 class ToolSpec(Struct, frozen=True):
-    """A tool as described to the model. `approval_parameters` is the JSON schema of an object."""
+    """A tool as described to the model. `parameters` is the JSON schema of an object."""
 
     name: str
     description: str
@@ -123,7 +123,7 @@ class Block(Struct, frozen=True, kw_only=True):
 
     `text` is the text of a message, the arguments of a call, or a response. `call` is the id of
     the call; its response has the same id. `synthetic`: a rule or an agent made the block, and
-    `via_rule` names it. `halts`: the block ended its turn. `build_element` and `source` say where the
+    `via_rule` names it. `halts`: the block ended its turn. `element` and `source` say where the
     block is.
     """
 

@@ -55,7 +55,7 @@ _MARK = re.compile(rf"{re.escape(RAW_END)}({re.escape(_ESCAPED_END)})?")
 def find_torn_block(source: SourceFile, *, shortened: bool) -> int | None:
     """Return where the torn block begins, None if there is none.
 
-    `shorten`: bytes of the file are known to be gone.
+    `shortened`: bytes of the file are known to be gone.
     """
     text = source.text
     errors = [one for one in parse_cached(source)[1] if one.severity is Severity.ERROR]
@@ -105,7 +105,7 @@ class CrashNote(Struct, frozen=True, omit_defaults=True):
 
     `pending` are blocks that may have been appended. `rewrite` is the digest of a text that may
     have replaced the file. `replies` is the number of model replies when the turn began;
-    `rewrite_replies` is the same number, counted in the text of `rewrite`. `unrecorded_events` is the byte at
+    `rewrite_replies` is the same number, counted in the text of `rewrite`. `untold` is the byte at
     which text of a person begins that events may not cover yet, -1 if there is none; its events
     come after event number `told_after`.
     """
@@ -165,7 +165,7 @@ class CrashNoteStore:
 
 @contextmanager
 def translate_os_errors(do: str, name: str) -> Iterator[None]:
-    """Turn an OSError into a one-line BylawError: `tool_errors DO NAME: why`."""
+    """Turn an OSError into a one-line BylawError: `cannot DO NAME: why`."""
     try:
         yield
     except OSError as wrong:
@@ -378,7 +378,7 @@ def _open_locked(path: str, name: str) -> int:
     try:
         descriptor = os.open(as_bytes(path), _APPEND_FLAGS)
     except PermissionError:
-        raise  # reported as `tool_errors write`: the file may be readable
+        raise  # reported as `cannot write`: the file may be readable
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable_error(name, wrong)]) from None
     problem = _problem_with(descriptor, name)

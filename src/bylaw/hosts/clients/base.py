@@ -65,7 +65,7 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     the prompt; `old_text` is the part that was cut off because it is not new. `again` means that
     the agent continues because a stop was blocked.
 
-    `unknown_names` lists fields that Bylaw does not know. `passed_over` means that Bylaw knows the event
+    `unknown` lists fields that Bylaw does not know. `passed_over` means that Bylaw knows the event
     and deliberately checks nothing there.
     """
 

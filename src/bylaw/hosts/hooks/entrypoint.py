@@ -229,7 +229,7 @@ def _fail(host: str, name: str, why: str, data: bytes = b"", *, opens: bool = Fa
 
 def _unknown_client_text(host: str) -> str:
     from bylaw.model.display import brief, visible  # noqa: PLC0415 - same
-    from bylaw.model.suggest import nearest_name
+    from bylaw.model.suggest import nearest_name  # noqa: PLC0415 - same
 
     near = nearest_name(host, DENIALS)
     meant = f"did you mean `{near}`? " if near else ""

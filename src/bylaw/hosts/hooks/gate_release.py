@@ -38,7 +38,7 @@ _MINUTE_S = 60
 class GateRelease(Struct, frozen=True):
     """Result of a release, or of closing gates again.
 
-    `until` is the end of the release in seconds since 1970, 0 if gates are closed. `unrecorded_decision`
+    `until` is the end of the release in seconds since 1970, 0 if gates are closed. `unrecorded`
     says why the journal has no record of it; empty if it has one.
     """
 

@@ -198,7 +198,7 @@ _ITEM = re.compile(
 
 
 class Tag(NamedTuple):
-    """A complete start tag. `denial` is true if it ends in `/>`."""
+    """A complete start tag. `closed` is true if it ends in `/>`."""
 
     name: str
     attributes: tuple[Attribute, ...]

@@ -55,7 +55,7 @@ def detect(source: SourceFile) -> bool:
     is_note = values.keys().isdisjoint(_COMMON_KEYS - {"name"}) or len(values) > MAX_KEYS
     if is_note or _DATE.match(values.get("created", "")):
         return False
-    from bylaw.model.suggest import nearest_name
+    from bylaw.model.suggest import nearest_name  # noqa: PLC0415 - only notes need it
 
     return all(key in _KNOWN or nearest_name(key, _KNOWN) for key in values)
 

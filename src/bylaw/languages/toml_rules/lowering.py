@@ -119,7 +119,7 @@ class ScriptGuard(Struct, frozen=True, dict=True):
 def paths_in(script: str) -> list[Path]:
     """Return the parts of the context that a script may read; all of it if that is unclear.
 
-    It is clear if every use of `model_text` is followed by a name. Words in comments and strings
+    It is clear if every use of `context` is followed by a name. Words in comments and strings
     only add parts. A script with `_ENV` may reach the context by any name.
     """
     found = list(_READ.finditer(script))

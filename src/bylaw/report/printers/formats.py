@@ -87,7 +87,8 @@ def _github_line(diagnostic: Diagnostic) -> str:
         "title": display_text(diagnostic.code),
     }
     listed = ",".join(f"{key}={_escape(value, _IN_PROPERTY)}" for key, value in properties.items())
-    return f"::{_COMMAND[diagnostic.severity]} {listed}::{_escape(_github_message(diagnostic), _IN_MESSAGE)}"
+    message = _escape(_github_message(diagnostic), _IN_MESSAGE)
+    return f"::{_COMMAND[diagnostic.severity]} {listed}::{message}"
 
 
 def _github_message(diagnostic: Diagnostic) -> str:

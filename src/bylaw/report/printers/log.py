@@ -91,7 +91,8 @@ def _call(event: ToolBefore) -> str:
 
 
 def _call_ended(event: ToolAfter) -> str:
-    return f"{event.tool} {event.status}{_duration(event.ms)}{_value_words(event.error or event.result)}"
+    result = _value_words(event.error or event.result)
+    return f"{event.tool} {event.status}{_duration(event.ms)}{result}"
 
 
 def _file(event: File) -> str:

@@ -143,7 +143,9 @@ def describe_result(one: PolicyExplanation) -> str:
 
 
 _SENTENCES = {
-    PolicyStatus.FAILED: "it changed {since}: the command failed; it runs again when a file changes",
+    PolicyStatus.FAILED: (
+        "it changed {since}: the command failed; it runs again when a file changes"
+    ),
     PolicyStatus.NOTHING_TO_RUN: RESULT_NOTHING_TO_RUN,
     PolicyStatus.SETTLED: "nothing to do: the entry of this change is {because}",
     PolicyStatus.UNCHANGED: "it did not change {since}, so it does not trigger the policy",

@@ -101,7 +101,8 @@ def _rule_row(one: ListedRule) -> tuple[str, ...]:
     kinds = ", ".join(kind.value for kind in rule.kinds)
     priority = str(rule.parts[0].priority)
     return (
-        display_text(rule.id), display_text(rule.dialect), kinds, priority, one.state.value, display_text(rule.place),
+        display_text(rule.id), display_text(rule.dialect), kinds, priority, one.state.value,
+        display_text(rule.place),
     )  # fmt: skip
 
 
@@ -305,8 +306,8 @@ def _book_row(book: BookReport) -> tuple[str, ...]:
     needed = "given" if book.trusted else "not given"
     trust = needed if book.can_start else "not needed"
     return (
-        display_text(book.name), display_text(book.dialect), str(book.rules), str(book.files), trust,
-        display_text(book.why),
+        display_text(book.name), display_text(book.dialect), str(book.rules), str(book.files),
+        trust, display_text(book.why),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Print the results of `bylaw verify` and `bylaw model_text`, as text or as data for JSON."""
+"""Print the results of `bylaw verify` and `bylaw context`, as text or as data for JSON."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ MAX_VALUE = 200  # characters of a value in a table
 
 
 def answer_as_data(answer: MessageAnswer) -> dict[str, object]:
-    """Return an answer of `bylaw model_text call` as data."""
+    """Return an answer of `bylaw context call` as data."""
     return {
         "message": answer.message,
         "result": answer.result.value,

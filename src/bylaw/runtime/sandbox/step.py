@@ -60,7 +60,7 @@ IN_PROGRAM_TEXT = (
 
 
 class CommandRunner(Struct, frozen=True):
-    """Performs `command.run` in a root; `installed_languages` are the limits of each language by name.
+    """Performs `command.run` in a root; `languages` are the limits of each language by name.
 
     `trust` determines whether a person trusts the active rules at that moment.
     """

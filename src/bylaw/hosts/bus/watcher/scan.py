@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 class Folder:
     """A folder: its files and links, and its subfolders, by name.
 
-    `denial` means that the folder cannot be read; its old entries stay.
+    `closed` means that the folder cannot be read; its old entries stay.
     """
 
     __slots__ = ("closed", "files", "folders")

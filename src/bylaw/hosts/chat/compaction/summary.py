@@ -37,8 +37,8 @@ class UnusableAnswerError(BylawError):
 def ask(model: Model, task: str, material: str, read: Callable[[str], Read]) -> Read:
     """Give the model a task, and return what `read` makes of its answer.
 
-    `read` raises `UnusableAnswerError` if it cannot use the answer. Raises CompactionError if no answer
-    can be used.
+    `read` raises `UnusableAnswerError` if it cannot use the answer. Raises CompactionError if no
+    answer can be used.
     """
     said = (
         RequestMessage(role=Role.SYSTEM, text=task),

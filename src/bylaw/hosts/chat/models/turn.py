@@ -53,7 +53,7 @@ class TurnBuilder:
     """One attempt at a turn.
 
     `ended` is the stop reason of the provider, empty if the stream broke. `cut` says why the turn
-    is incomplete, if it is. `release_record`: some text was given to `on_text`.
+    is incomplete, if it is. `released`: some text was given to `on_text`.
     """
 
     def __init__(self, request: Request, on_text: Callable[[str], None]) -> None:

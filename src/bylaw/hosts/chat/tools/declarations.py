@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections import defaultdict, deque
-from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +38,7 @@ from bylaw.runtime.sandbox.step import command_at_root, run_if_trusted
 from bylaw.store.files import read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from bylaw.hosts.chat.tools.base import Tool
     from bylaw.hosts.chat.tools.files import Files

@@ -171,8 +171,8 @@ def _begin(document: JsonDocument, path: JsonPath) -> int:
 class EntryPlan(Struct, frozen=True):
     """The entries that a client's file should have, and functions that find existing ones.
 
-    `find_bylaw_hooks` finds every hook that calls Bylaw, with its command, no matter who wrote it. `sets`
-    returns, for each interpreter that these hooks name, the entries of an installation with it.
+    `callers` finds every hook that calls Bylaw, with its command, no matter who wrote it.
+    `sets` returns, for each interpreter that these hooks name, the entries of an installation.
     `top` are members that the file also needs at its top level.
     """
 

@@ -218,7 +218,7 @@ WITH_COMMENTS = JsonDialect(comments=True)
 class ClaudeHookReader(Struct, frozen=True, kw_only=True):
     """How a client also runs the hooks for Claude Code: `always`, or only if a person enables it.
 
-    The client sets `variable_wildcard` for hooks, which identifies it. `way` is what a person does to stop
+    The client sets `variable` for hooks, which identifies it. `way` is what a person does to stop
     it; the text may contain `{scope}`.
     """
 
@@ -230,7 +230,7 @@ class ClaudeHookReader(Struct, frozen=True, kw_only=True):
 class Client(Struct, frozen=True, kw_only=True):
     """One client.
 
-    `entries` makes our hooks. `find_bylaw_hooks` finds hooks that call Bylaw, and `sets` returns the
+    `entries` makes our hooks. `callers` finds hooks that call Bylaw, and `sets` returns the
     complete sets that these could be part of. The client is used in a root if one of `traces` is
     there or one of `programs` is on the search path. `steps` are what a person has to do;
     `in_project` only for hooks of a project. `node` is the version of node that the client needs, 0

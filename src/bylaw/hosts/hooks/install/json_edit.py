@@ -94,7 +94,7 @@ def _removal_start(document: JsonDocument, child: JsonNode, behind: str) -> int:
 
 
 class _Layout:
-    """How children of a list or object are laid out: one per line (`printed_words`), or in one line."""
+    """How children of a list or object are laid out: one per line (`spread`), or in one line."""
 
     def __init__(self, document: JsonDocument, container: JsonNode) -> None:
         text, children = document.text, container.children

@@ -194,7 +194,7 @@ class GitState:
     """What earlier calls of git in the same text did to the index.
 
     Git is asked before any of them runs, so its answers lack these changes. `revisions` are those
-    to which the index was reset. `is_known_program` says that nothing else changed it.
+    to which the index was reset. `is_known` says that nothing else changed it.
     """
 
     def __init__(self) -> None:

@@ -380,7 +380,7 @@ def _first_word(command: ShellCommand) -> str:
 
 
 class ShellText(NamedTuple):
-    """The commands of a text in their order; `has_entries` says that these are all.
+    """The commands of a text in their order; `is_whole` says that these are all.
 
     `is_chain` says that each of them but the first runs only if the one before it succeeds.
     """
