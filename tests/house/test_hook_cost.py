@@ -8,7 +8,7 @@ from source_code import SOURCE
 
 import house
 
-MODULES = 170
+MODULES = 171
 ENTRY_POINT_MODULES = 15
 FILES = 110
 
