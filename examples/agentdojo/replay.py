@@ -121,7 +121,7 @@ class Findings:
     injections: list[Task]
     silent: int  # injections without calls: there is nothing to replay
     benign: list[Answers]
-    lock: list[Answers]
+    alone: list[Answers]
     asked: list[Answers]
     noticed: list[Answers]
     policy: dict[tuple[str, str], Answers]
@@ -200,7 +200,7 @@ def injection_table(one: Findings) -> list[list[str]]:
     """Injections of a suite, one by one."""
     rows = [[one.name, "calls", "alone", "policy", "protocol", "both", "noticed", "if asked for"]]
     for task, alone, asked, noticed in zip(
-        one.injections, one.lock, one.asked, one.noticed, strict=True
+        one.injections, one.alone, one.asked, one.noticed, strict=True
     ):
         outcomes = [
             _outcomes(

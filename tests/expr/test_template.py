@@ -43,7 +43,11 @@ VALUES = {
         "result": "x" * 1_000_000,
     }
 }
-ALL_CODES = [value for value in vars(codes).values() if isinstance(value, Code)]
+ALL_CODES = [
+    value
+    for value in vars(codes).values()
+    if isinstance(value, Code) and value.example.kind == "template"
+]
 
 
 def load(text, names=NAMES):
@@ -672,7 +676,6 @@ def test_the_filters_and_tests_are_a_closed_list():
 
 @pytest.mark.parametrize("code", ALL_CODES, ids=lambda code: code.name)
 def test_the_example_of_each_code_provokes_it(code):
-    assert code.example.kind == "template"
     seen = set()
     try:
         template = load(code.example.text)

@@ -29,7 +29,7 @@ class World:
     files: dict[str, str]
     entries: dict[str, Entry] = field(default_factory=dict)
     # What the formatter makes of a file; the second run inside one step shows if it is stable.
-    formatted_value: object = str.strip
+    formatted: object = str.strip
     asked: list = field(default_factory=list)
 
     def gather(self, need, facts):
@@ -57,8 +57,8 @@ class World:
 
     def _format(self, step):
         for path in step.files:
-            once = self.formatted_value(self.files[path])
-            twice = self.formatted_value(once)
+            once = self.formatted(self.files[path])
+            twice = self.formatted(once)
             self.files[path] = twice
             if once != twice:
                 return StepOutcome(EffectStatus.FAILED, {"error": f"{path} changed again"})

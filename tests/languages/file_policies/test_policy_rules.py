@@ -416,7 +416,7 @@ class TestCommands:
     def test_it_runs_again_when_the_file_changes(self):
         world, session = formatter(formatted=lambda text: text + "x")
         stop(session)
-        world.formatted_value = str.strip
+        world.formatted = str.strip
         world.files["src/a.py"] = " mended "
         stop(session)
         assert [one.status for one in world.entries.values()] == ["passed"]
