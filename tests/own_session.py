@@ -37,7 +37,7 @@ class Terminal:
 
     def __exit__(self, *_):
         os.close(self._main)  # which hangs up
-        self.process.wait(60)
+        self.process.wait(300)
 
     @property
     def shown(self):
@@ -50,7 +50,7 @@ class Terminal:
             pass
         return self.shown
 
-    def wait_for(self, words, after=0, seconds=60):
+    def wait_for(self, words, after=0, seconds=300):
         """Until these words are shown behind that many characters; where they end."""
         end = time.monotonic() + seconds
         while words not in self.shown[after:]:
@@ -68,7 +68,7 @@ class Terminal:
         """Everything that was shown, when the program has ended."""
         while self._read():
             pass
-        self.process.wait(60)
+        self.process.wait(300)
         return self.shown
 
     def _read(self):

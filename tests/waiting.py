@@ -13,8 +13,8 @@ def state(pid):
     return text.rpartition(")")[2].split()[0]
 
 
-def wait_until_gone(pid, seconds):
-    """Whether a process ended in time; who must reap it is not asked."""
+def wait_until_gone(pid, seconds=300):
+    """Wait until a process ends, and return whether it did; its parent may still have to reap it."""
     deadline = time.monotonic() + seconds
     while state(pid) not in (None, "Z"):
         if time.monotonic() > deadline:

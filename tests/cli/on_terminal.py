@@ -23,7 +23,7 @@ PERSON = [sys.executable, "-c", UNASKED]
 def call(folder, *words, program=PERSON):
     """What comes of a call, without a terminal."""
     return subprocess.run(
-        [*program, *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [*program, *words], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
 
 

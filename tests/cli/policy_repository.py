@@ -43,7 +43,7 @@ class Repository:
     def bylaw(self, *words, folder=""):
         return subprocess.run(
             [*BYLAW, "policies", *words],
-            cwd=self.root / folder, capture_output=True, text=True, timeout=60, check=False,
+            cwd=self.root / folder, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
     def entry(self, policy, files, *states, expected=(), matched=(), now=0, shown=0, **result):

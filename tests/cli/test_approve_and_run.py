@@ -51,7 +51,7 @@ def waiting(root):
 
 def run_once(root):
     done = subprocess.run(
-        [*BYLAW, "bus", "run", "--once"], cwd=root, capture_output=True, timeout=60, check=False
+        [*BYLAW, "bus", "run", "--once"], cwd=root, capture_output=True, timeout=300, check=False
     )
     assert done.returncode in (0, 1), done.stderr
     return [json.loads(line)["status"] for line in done.stdout.splitlines()]

@@ -48,7 +48,7 @@ def root(tmp_path):
 def new(root, *words):
     return subprocess.run(
         [*BYLAW, "bus", "new", *words],
-        cwd=root, capture_output=True, text=True, timeout=60, check=False,
+        cwd=root, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
 
@@ -179,7 +179,7 @@ class TestMessage:
         message = made(root, f"--title={HOSTILE}", "--category", "A", f"--notes={HOSTILE}")
         done = subprocess.run(
             [*BYLAW, "bus", "run", "--once"],
-            cwd=root, capture_output=True, text=True, timeout=60, check=False,
+            cwd=root, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         (line,) = map(json.loads, done.stdout.splitlines())
         assert (line["msg_id"], line["status"]) == (message["msg_id"], "done")
@@ -317,7 +317,7 @@ class TestIds:
         def put(_):
             messages = NewMessages(str(root))
             draft = messages.draft(wish())
-            together.wait(60)
+            together.wait(300)
             return messages.put(draft)
 
         with ThreadPoolExecutor(12) as everybody:
@@ -364,7 +364,7 @@ def test_whatever_is_said_the_bus_reads_it_back(tmp_path_factory, title, by, not
 def test_arguments_in_another_locale(root):
     done = subprocess.run(
         [*BYLAW, "bus", "new", "--title", "Füße", "--category", "A", "--dry-run"],
-        cwd=root, capture_output=True, timeout=60, check=False,
+        cwd=root, capture_output=True, timeout=300, check=False,
         env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     )  # fmt: skip
     assert json.loads(done.stdout.decode())["title"] == "Füße"

@@ -47,7 +47,7 @@ LACKS = "`R-LINT` needs approval by `human` (not approved yet)"
 WHY = f"held: {LACKS}; approve it with `bylaw approve {ID}`"
 BUS = "runtime/bus"
 AGO_S = 2.2  # what is older is not waited for any more
-PATIENCE_S = 60
+PATIENCE_S = 300
 HOSTILE = "\x1b[2J\x1b]0;x\x07 {{msg_id}} $(id) `id` \u202e\u200b\r\n\x00\x9b31m"
 REFUSED = {
     "a.yaml": ("a: [", "line 1: `[` is not closed"),

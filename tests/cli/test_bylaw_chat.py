@@ -41,7 +41,7 @@ def chat(folder, server, *arguments, said=""):
         input=said,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -112,7 +112,7 @@ def test_on_a_terminal_it_asks(folder, server):
     )
     os.close(side)
     os.write(main, b"first\n\nsecond\n\x04")
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=300)
     os.close(main)
     assert process.returncode == 0, errors
     assert b"one" in out

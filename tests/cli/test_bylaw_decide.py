@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 BYLAW = [sys.executable, "-m", "bylaw", "decide"]
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 RULES = """\
 deny tool shell if count_calls('shell') >= 1 because once is enough
 on turn.start say hello

@@ -15,7 +15,7 @@ import bylaw
 LOG = [sys.executable, "-m", "bylaw", "log"]
 RULES = "deny tool shell because no\non prompt say hello\n"
 DEFAULT = ".bylaw/state/journal.db"
-PATIENCE_S = 30
+PATIENCE_S = 300
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def submit(*events, journal=DEFAULT):
 
 def log(*words, **more):
     return subprocess.run(
-        [*LOG, *words], capture_output=True, timeout=60, check=False, text=True, **more
+        [*LOG, *words], capture_output=True, timeout=300, check=False, text=True, **more
     )
 
 

@@ -32,7 +32,7 @@ def put(root, **texts):
 
 def rules(folder, *words, **more):
     return subprocess.run(
-        [*RULES, *words], cwd=folder, capture_output=True, timeout=60, check=False, **more
+        [*RULES, *words], cwd=folder, capture_output=True, timeout=300, check=False, **more
     )
 
 
@@ -178,7 +178,7 @@ def test_decide_reads_no_switches(root):
     done = subprocess.run(
         [sys.executable, "-m", "bylaw", "decide", "--rules", "rules"],
         cwd=root, input=b'{"kind": "tool.before", "tool": "shell"}\n', capture_output=True,
-        timeout=60, check=False,
+        timeout=300, check=False,
     )  # fmt: skip
 
     assert json.loads(done.stdout)["verdict"] == "deny"

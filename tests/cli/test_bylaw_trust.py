@@ -56,7 +56,7 @@ def test_what_is_trusted_is_not_asked_again(root):
 
 def test_an_answer_from_a_pipe_is_no_answer(root):
     done = subprocess.run(
-        [*PERSON, "trust"], cwd=root, input=b"y\n", capture_output=True, timeout=60, check=False
+        [*PERSON, "trust"], cwd=root, input=b"y\n", capture_output=True, timeout=300, check=False
     )
 
     assert done.returncode == 1
@@ -120,7 +120,7 @@ def test_an_agent_that_hides_its_variables(root, tmp_path):
     agent.chmod(0o755)
     done = subprocess.run(
         [agent, "/bin/sh", "-c", '"$@"; exit', "sh", *BYLAW, "trust", "--yes"],
-        cwd=root, capture_output=True, text=True, timeout=60, check=False,
+        cwd=root, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
     assert "is Claude Code" in done.stderr

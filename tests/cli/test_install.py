@@ -277,7 +277,7 @@ def test_a_person_is_shown_the_difference_and_asked(desk):
 def test_at_once_they_write_one_configuration(desk, a_person):
     words = [*PERSON, "install", "claude", "--yes"]
     started = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(4)]  # fmt: skip
-    ended = [(one.communicate(timeout=60)[1], one.returncode) for one in started]
+    ended = [(one.communicate(timeout=300)[1], one.returncode) for one in started]
 
     assert [code for _, code in ended] == [0] * 4, ended
     assert commands(desk.file("claude")).keys() >= {"PreToolUse", "Stop"}

@@ -15,7 +15,7 @@ PROMISED = {"check", "decide", "rules", "expr", "match", "completion"}
 
 def run(*words, command=BYLAW, **more):
     more.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run([*command, *words], capture_output=True, timeout=60, check=False, **more)
+    return subprocess.run([*command, *words], capture_output=True, timeout=300, check=False, **more)
 
 
 def python(code, **more):
@@ -185,7 +185,7 @@ def test_an_interrupt_exits_130_without_a_traceback(with_verb):
     )
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=300)
 
     assert (process.returncode, errors) == (130, b"")
 
@@ -196,7 +196,7 @@ def test_a_reader_that_goes_away_is_no_news(with_verb, body):
     os.close(read)
     process = with_verb(body, popen=True, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=300)
 
     assert (process.returncode, errors) == (1, b"")
 
@@ -208,7 +208,7 @@ def test_errors_that_nobody_reads_leave_the_exit_code(with_verb):
         process = with_verb(body, popen=True, stderr=write)
         os.close(write)
 
-        assert process.wait(timeout=30) == code
+        assert process.wait(timeout=300) == code
 
 
 @pytest.mark.parametrize(

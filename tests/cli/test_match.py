@@ -11,7 +11,7 @@ import pytest
 
 def match(*words, given=b""):
     command = [sys.executable, "-m", "bylaw", "match", *words]
-    done = subprocess.run(command, capture_output=True, input=given, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, input=given, timeout=300, check=False)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 

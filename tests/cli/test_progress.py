@@ -17,14 +17,16 @@ with progress() as tell:
 
 
 def test_a_pipe_sees_nothing():
-    done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", WORK], capture_output=True, timeout=300, check=True
+    )
 
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
 def on_terminal(work):
     main, side = pty.openpty()
-    subprocess.run([sys.executable, "-c", work], stderr=side, timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", work], stderr=side, timeout=300, check=True)
     os.close(side)
     shown = os.read(main, 4096)
     os.close(main)

@@ -53,7 +53,7 @@ def root(tmp_path_factory):
 @pytest.mark.parametrize("words", [["check"], ["doctor"], ["doctor", "--canary", "cursor"]])
 def test_tables_fit_in_a_pipe(root, words):
     done = subprocess.run(
-        [*BYLAW, *words], cwd=root, capture_output=True, text=True, timeout=60, check=False
+        [*BYLAW, *words], cwd=root, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.stdout
     assert not too_wide(done.stdout)

@@ -70,7 +70,7 @@ class TestTheProcess:
         runner.run(call("return true"))
         first = pid_of(runner)
         os.kill(first, 9)
-        wait_until_gone(first, 5)
+        wait_until_gone(first)
 
         assert runner.run(call("return true")) == KILLED
         assert state(first) is None
@@ -210,7 +210,7 @@ print(runner._process.pid, flush=True)
         process.kill()
         process.communicate()
 
-        assert wait_until_gone(pid, 3)
+        assert wait_until_gone(pid)
 
     def test_the_end_of_the_interpreter(self):
         process, pid = self.start("")
@@ -218,7 +218,7 @@ print(runner._process.pid, flush=True)
 
         assert process.returncode == 0
         assert told == ""
-        assert wait_until_gone(pid, 1)
+        assert wait_until_gone(pid)
 
     def test_signals_that_were_ignored_or_blocked(self):
         """Both are inherited, and the process is to end by them."""
@@ -237,7 +237,7 @@ print(runner._process.pid, flush=True)
         process.kill()
         process.communicate()
 
-        assert wait_until_gone(pid, 3)
+        assert wait_until_gone(pid)
 
 
 class TestManyUsers:

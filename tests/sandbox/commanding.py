@@ -69,7 +69,7 @@ def beat():
 """
 
 
-def wait_for(path, seconds=10.0):
+def wait_for(path, seconds=300.0):
     """Wait until a file is there."""
     deadline = time.monotonic() + seconds
     while not path.exists():

@@ -22,7 +22,7 @@ def crashed(request, tmp_path_factory):
     """A journal whose writers were killed, and what they told."""
     folder = tmp_path_factory.mktemp("crashed")
     command = [sys.executable, HERE / "killed_writers.py", folder, str(KILLS), str(request.param)]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, check=True, timeout=300)
     assert done.stderr == b""
     return folder, [int(line) for line in done.stdout.split()]
 

@@ -20,7 +20,7 @@ def crowd(tmp_path_factory):
     path = str(tmp_path_factory.mktemp("crowd") / "j.db")
     numbers = map(str, (PROCESSES, EVENTS, QUOTA))
     command = [sys.executable, HERE / "crowd.py", path, *numbers]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, check=True, timeout=300)
     assert done.stderr == b""
     return path, [int(line) for line in done.stdout.split()]
 

@@ -173,7 +173,7 @@ with bylaw.Engine((), journal=path) as engine:
 
 def run_python(code):
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -61,7 +61,7 @@ class Project:
 
     def bylaw(self, *words, said=None, **more):
         with self.start(*words, said=said, **more) as process:
-            output, errors = process.communicate(said, timeout=60)
+            output, errors = process.communicate(said, timeout=300)
         assert "Traceback" not in errors
         return process.returncode, output, errors
 
@@ -278,7 +278,7 @@ def test_bug_9_of_many_processes_one_makes_the_entry(project):
     for number in range(3):
         project.write("src/new.py", f"{number}\n")
         processes = [project.start("policies", "run", "--trust") for _ in range(8)]
-        told = [process.communicate(timeout=60) for process in processes]
+        told = [process.communicate(timeout=300) for process in processes]
 
         assert [process.returncode for process in processes] == [0] * 8, told
         assert len(project.queue.names) == 1

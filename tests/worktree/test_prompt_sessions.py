@@ -122,7 +122,7 @@ def test_processes_that_capture_at_once_keep_all(repository):
         for number in range(6)
     ]
     assert [one.stdout.readline() for one in started] == ["ready\n"] * 6
-    paths = [path for one in started for path in one.communicate("go\n", timeout=60)[0].split()]
+    paths = [path for one in started for path in one.communicate("go\n", timeout=300)[0].split()]
 
     numbers = ("", *(f"-{number}" for number in range(2, 31)))
     assert {*paths} == {f"{FOLDER}/prompt_{NOON}{number}.json" for number in numbers}

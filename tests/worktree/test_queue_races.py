@@ -122,7 +122,7 @@ def kill_in_the_middle(world, path, before="true"):
     world.repository.write("a.py", "a\n")
     process = Evaluator("stop", path, f"sh:{before}; touch begun.sh; sleep 30")
     process.tell("stop")
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while not (world.root / "begun.sh").exists() and time.monotonic() < until:
         time.sleep(0.01)
     os.kill(process.process.pid, signal.SIGKILL)

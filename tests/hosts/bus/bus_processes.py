@@ -34,6 +34,6 @@ def all_at_once(count, what, root, *words):
         users = [stack.enter_context(bus_user(what, root, *words)) for _ in range(count)]
         for user in users:
             go(user)
-        said = [user.communicate(timeout=120)[0].split() for user in users]
+        said = [user.communicate(timeout=300)[0].split() for user in users]
         assert [user.returncode for user in users] == [0] * count
     return said

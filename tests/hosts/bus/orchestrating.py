@@ -186,7 +186,7 @@ class Repository:
     def once(self, *words, **more):
         """One pass to its end."""
         with self.start("--once", *words, **more) as running:
-            return running.ended(60)
+            return running.ended()
 
     def is_quiet(self):
         """Whether nothing lies there any more that somebody should handle."""
@@ -222,17 +222,17 @@ class Orchestrator:
 
     def kill(self):
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(300)
 
-    def end(self, number=signal.SIGTERM, seconds=30):
+    def end(self, number=signal.SIGTERM, seconds=300):
         """End it in good order; its exit code."""
         self.process.send_signal(number)
         return self.ended(seconds)
 
-    def ended(self, seconds=30):
+    def ended(self, seconds=300):
         return self.process.wait(seconds)
 
-    def until(self, true, seconds=20):
+    def until(self, true, seconds=300):
         """Wait until something is so while this runs; how long it took."""
         begun = time.monotonic()
         while not true():

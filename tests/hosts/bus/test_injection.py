@@ -117,7 +117,7 @@ def texts(text):
 
 def call(root, *words):
     """What a call prints on both streams, which must be fit for any terminal; its exit code."""
-    done = subprocess.run([*BYLAW, *words], cwd=root, capture_output=True, check=False, timeout=120)
+    done = subprocess.run([*BYLAW, *words], cwd=root, capture_output=True, check=False, timeout=300)
     for stream in (done.stdout, done.stderr):
         assert not UNSEEN.search(stream.decode()), stream
     assert b"Traceback" not in done.stderr

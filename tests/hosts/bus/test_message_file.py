@@ -59,7 +59,7 @@ def nothing(_message):
     return False
 
 
-def when_ready(bus, name, complete=anything, seconds=10):
+def when_ready(bus, name, complete=anything, seconds=300):
     """What a file holds once it is ready, and how often it was not."""
     until = time.monotonic() + seconds
     waited = []
@@ -123,7 +123,7 @@ def test_nobody_gains_by_setting_its_time(bus, folder, to):
     (folder / "a.yaml").write_text(MESSAGE)
     os.utime(folder / "a.yaml", (to, to))
     assert isinstance(read_message_file(bus, "a.yaml", anything), NotYet)
-    when_ready(bus, "a.yaml", seconds=1)
+    when_ready(bus, "a.yaml")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_writer_that_comes_while_we_look_does_no_harm(bus, folder):
     code = "import sys\nfor _ in range(20000): open(sys.argv[1], 'a').close()"
     writer = subprocess.Popen([sys.executable, "-c", code, folder / "a.yaml"])
     looked = [is_being_written(bus.input, "a.yaml") for _ in range(20_000)]
-    assert writer.wait(60) == 0
+    assert writer.wait(300) == 0
     assert set(looked) >= {False}
 
 

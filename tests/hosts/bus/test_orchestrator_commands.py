@@ -19,7 +19,7 @@ for stream in (sys.stdout, sys.stderr):
 """
 
 
-def tried(repository, *actions, seconds=30):
+def tried(repository, *actions, seconds=300):
     """The only evidence of a message whose rule does that."""
     repository.rules(rule("try", 10, [take("key"), *actions, TELL], on_error=[TELL_ERROR]))
     msg_id = repository.put("a", "try")

@@ -50,5 +50,5 @@ def test_who_waits_ends_at_once(repository, number, code):
     repository.put("a", "tell")
     with repository.start() as running:
         running.until(lambda: repository.is_quiet() and running.lines)
-        assert running.end(number, 5) == code
+        assert running.end(number) == code
         assert running.notes == ""

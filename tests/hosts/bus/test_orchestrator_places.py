@@ -32,7 +32,7 @@ def begun(laws, running):
 
 def told(running):
     """What it says, as it ends itself."""
-    assert running.ended(10) == 1
+    assert running.ended() == 1
     *_, last = running.notes.splitlines()
     assert last.startswith("error: ")
     assert "Traceback" not in running.notes
@@ -129,7 +129,7 @@ def test_a_single_pass_without_any_law(laws):
     shutil.rmtree(laws.root / "runtime/rules")
     laws.put("b", "tell")
     with laws.start("--once") as running:
-        assert running.ended(5) == 0
+        assert running.ended() == 0
         assert "`b.json` stays in `input`: no RULE_DSL rules are active" in running.notes
     assert laws.names("input") == ["b.json"]
 

@@ -44,10 +44,10 @@ def test_two_of_them_do_500_messages_once_each(repository):
     ids = put_all(repository, told=330, locked=150, running=20)
     (repository.root / "seen").mkdir()
     with all_of(repository.start(), repository.start()) as both:
-        both[0].until(lambda: repository.names("output"), 30)
+        both[0].until(lambda: repository.names("output"))
         for n in range(50):
             (repository.root / f"seen/{n}").write_text("x")
-        both[0].until(repository.is_quiet, 60)
+        both[0].until(repository.is_quiet)
         both[0].until(lambda: len(seen_changes(repository)) >= 50)
         assert [one.end() for one in both] == [0, 0]
         notes = [one.notes for one in both]

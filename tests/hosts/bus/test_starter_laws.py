@@ -37,7 +37,7 @@ def running(root):
     try:
         yield until
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(300) == 130
     finally:
         process.kill()
         process.communicate()

@@ -168,7 +168,7 @@ def test_a_watch_that_cannot_be_set_up_is_told_of_and_files_are_compared(tmp_pat
     with Woken(tmp_path) as woken:
         assert "max_user_watches" in woken.notes[0]
         write(tmp_path, "a")
-        assert woken.until(lambda: woken.changes, 20)
+        assert woken.until(lambda: woken.changes)
         assert woken.quiet() == [("created", "a")]
 
 
@@ -177,7 +177,7 @@ def test_a_user_may_want_polling(tmp_path, monkeypatch):
     with Woken(tmp_path) as woken:
         assert list(watches()) == []
         write(tmp_path, "a")
-        assert woken.until(lambda: woken.changes, 10)
+        assert woken.until(lambda: woken.changes)
         assert woken.quiet() == [("created", "a")]
 
 

@@ -60,7 +60,7 @@ class Woken:
         self.wake.close()
         self.watcher.close()
 
-    def until(self, is_enough, seconds=20.0):
+    def until(self, is_enough, seconds=300.0):
         """Run until the changes are enough; whether they were in time."""
         deadline = time.monotonic() + seconds
         while not is_enough():

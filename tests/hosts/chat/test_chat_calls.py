@@ -55,7 +55,7 @@ def order(path):
 
 class TestSideBySide:
     def test_calls_really_run_at_the_same_time(self, path):
-        meeting = threading.Barrier(3, timeout=30)
+        meeting = threading.Barrier(3, timeout=300)
         tools = {"meet": lambda _: f"met {meeting.wait() >= 0}"}
         run(path, saying(calling(*((name, "meet") for name in "abc"))), tools=tools)
 
@@ -68,7 +68,7 @@ class TestSideBySide:
             "import pathlib, sys, time\n"
             "mine, other = map(pathlib.Path, sys.argv[1:])\n"
             "mine.touch()\n"
-            "until = time.monotonic() + 30\n"
+            "until = time.monotonic() + 300\n"
             "while not other.exists() and time.monotonic() < until: time.sleep(0.01)\n"
             "print('met' if other.exists() else 'alone')\n"
         )
@@ -83,7 +83,7 @@ class TestSideBySide:
     def test_responses_are_written_and_told_in_call_order(self, path):
         first = threading.Event()
         tools = {
-            "slow": lambda _: first.wait(30) and "slow",
+            "slow": lambda _: first.wait(300) and "slow",
             "quick": lambda _: first.set() or "quick",
         }
         run(path, saying(calling(("a", "slow"), ("b", "quick"))), tools=tools)
@@ -311,7 +311,7 @@ class TestTrouble:
             return whole(channel, event)
 
         whole = AgentChannel.submit
-        tools = {"t": lambda _: late.wait(30) and "a"}
+        tools = {"t": lambda _: late.wait(300) and "a"}
         with mock.patch.object(AgentChannel, "submit", submit):
             run(path, saying(calling(("a", "t"), ("b", "t"))), tools=tools)
 
@@ -351,7 +351,7 @@ def begin(path, *options, **settings):
     return process, ours
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=300):
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until
@@ -368,7 +368,7 @@ class TestInterrupt:
         wait_for(begun.exists)
         asked = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
         os.close(terminal)
 
         assert process.returncode == 130, errors
@@ -395,7 +395,7 @@ class TestInterrupt:
             assert process.stdout.readline() == b"[developer (r)] once a turn\n"
             assert process.stdout.read(8) == b"as I was"
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=300)
             os.close(terminal)
 
         assert process.returncode == 130, errors
@@ -415,7 +415,7 @@ class TestInterrupt:
             wait_for(lambda: b"said" in path.read_bytes() and events(path, Kind.AGENT_STOP))
             time.sleep(0.2)
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=300)
             os.close(terminal)
 
         assert process.returncode == 130

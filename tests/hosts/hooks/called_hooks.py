@@ -78,7 +78,7 @@ class Repository:
         root, configuration = str(self.root), read_configuration(str(self.root))
         save_record(root, trust_request(load_root(root), configuration).granted(root, "today"))
 
-    def raw(self, *arguments, data=b"", command=COMMAND, timeout=60):
+    def raw(self, *arguments, data=b"", command=COMMAND, timeout=300):
         """Call it with any bytes."""
         done = subprocess.run(
             [*command, *arguments],

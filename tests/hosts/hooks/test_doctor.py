@@ -62,7 +62,7 @@ class SetUp(Repository):
 
     def noted(self, *fields):
         """Wait for fields to be noted: that happens after the client has its answer."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + 300
         while not all(one in repr(read_unknown(str(self.root))) for one in fields):
             assert time.monotonic() < until, f"{fields} are not noted"
             time.sleep(0.05)

@@ -75,7 +75,7 @@ def test_a_child_that_is_killed(repository):
         given = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}
         process.stdin.write(repository.payload("PreToolUse", **given))
         process.stdin.close()
-        until = time.monotonic() + 30
+        until = time.monotonic() + 300
         while not children(process.pid) and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(0.5)
@@ -84,7 +84,7 @@ def test_a_child_that_is_killed(repository):
         stdout, stderr = process.stdout.read(), process.stderr.read()
         process.stdout.close()
         process.stderr.close()
-        assert process.wait(30) == 2
+        assert process.wait(300) == 2
     assert b'"permissionDecision":"deny"' in stdout
     assert b"killed by signal 9" in stdout
     assert b"killed by signal 9" in stderr
@@ -101,7 +101,7 @@ def test_a_payload_that_does_not_end(repository):
             capture_output=True,
             cwd=repository.root,
             env=repository.environment,
-            timeout=30,
+            timeout=300,
             check=False,
         )
     finally:

@@ -52,7 +52,7 @@ def begun(repository, event, **fields):
 def ended(process):
     with process.stdout:
         said = process.stdout.read()
-    return process.wait(60), said.decode()
+    return process.wait(300), said.decode()
 
 
 def test_a_call_does_not_wait_for_a_stop_that_runs_commands(repository, monkeypatch):
@@ -62,7 +62,7 @@ def test_a_call_does_not_wait_for_a_stop_that_runs_commands(repository, monkeypa
     repository.trust(monkeypatch)
     stop = begun(repository, "Stop", stop_hook_active=False, last_assistant_message="Done.")
     queue = repository.root / ".deepwork/tmp/policy/queue"
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while not queue.exists() and time.monotonic() < until:
         time.sleep(0.05)
     assert queue.exists(), ended(stop)

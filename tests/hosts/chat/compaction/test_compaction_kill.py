@@ -56,7 +56,7 @@ def test_it_is_the_old_file_or_the_new_one(tmp_path, rename, is_new):
     path = tmp_path / "chat.chatmd"
     path.write_text(TEXT)
     script = KILLED.format(tests=str(Path(__file__).parent), rename=rename, path=str(path))
-    ended = subprocess.run([sys.executable, "-c", script], check=False, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", script], check=False, timeout=300)
     assert ended.returncode == (0 if rename == 4 else -9)
     assert (path.read_text() != TEXT) == is_new
     with opened(path) as file:
