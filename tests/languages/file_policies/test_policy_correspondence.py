@@ -1,7 +1,6 @@
 """What policies find in changed files: trigger and safety, sets, pairs, created files."""
 
 import re
-import time
 from itertools import product
 
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from bylaw.languages.file_policies.triggers import PolicyMatch, TriggerIndex, fi
 from bylaw.model.facts import ChangedFile, ChangeSet
 from bylaw.model.vocabulary import FileStatus
 from bylaw.paths import pattern
+from counting import growth
 
 GUARDED = "trigger: src/**/*.py\nsafety: README.md"
 PAIRED = "set: ['src/{path}.py', 'tests/{path}_test.py']"
@@ -287,29 +287,22 @@ class TestManyPolicies:
         assert sieve.hits(changes("src/b.py")).triggers == {"p": [("src/b.py", 0)]}
 
 
-def _seconds(work):
-    best = 1e9
-    for _ in range(3):
-        begun = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - begun)
-    return best
-
-
-class TestTime:
-    """The work grows with the number of files, not with its square."""
+class TestSteps:
+    """The steps grow with the number of files, not with its square."""
 
     def growth(self, keys):
         made = policy(keys)
-        few = changes(*(f"src/m{n % 97}/f{n}.py" for n in range(1_000)))
-        many = changes(*(f"src/m{n % 97}/f{n}.py" for n in range(10_000)))
-        return _seconds(lambda: find_match(made, many)) / _seconds(lambda: find_match(made, few))
+
+        def match(count):
+            find_match(made, changes(*(f"src/m{n % 97}/f{n}.py" for n in range(count))))
+
+        return growth(match, 2_000)
 
     def test_a_set(self):
-        assert self.growth(PAIRED) < 40
+        assert self.growth(PAIRED) < 2.5
 
     def test_a_glob_that_all_files_share(self):
-        assert self.growth("pair: {trigger: 'src/{path}.py', expects: 'src/**'}") < 40
+        assert self.growth("pair: {trigger: 'src/{path}.py', expects: 'src/**'}") < 2.5
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
