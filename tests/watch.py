@@ -1,5 +1,7 @@
 """Run a command and write down how it ended: `watch.py SECONDS REPORT COMMAND…`.
 
+The report has the seconds that the command worked. Waiting for other processes does not count.
+
 A process of its own, because the peak memory that Linux tells of a child is at least that of the
 process that started it, and a process that runs tests is large.
 """
@@ -27,7 +29,7 @@ with open(report, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib take
         {
             "code": process.returncode,
             "mebibytes": usage.ru_maxrss / 1024,
-            "seconds": time.monotonic() - begin,
+            "seconds": usage.ru_utime + usage.ru_stime,
         },
         file,
     )

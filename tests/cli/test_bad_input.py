@@ -11,7 +11,8 @@ import pytest
 
 HERE = Path(__file__).parent
 WATCH = HERE.parent / "watch.py"
-SECONDS = 20
+SECONDS = 20  # of the process, also if others keep the machine busy
+LONGEST_S = 600
 MEBIBYTES = 512
 MEGABYTE = 1_000_000
 # The longest single argument that Linux takes, with its NUL: 32 pages.
@@ -35,7 +36,7 @@ def watched(tmp_path):
 
     def run(*command, stdin=os.devnull):
         report, out, err = (tmp_path / name for name in ("report", "out", "err"))
-        watch = [sys.executable, "-S", WATCH, str(SECONDS), report, *command]
+        watch = [sys.executable, "-S", WATCH, str(LONGEST_S), report, *command]
         with open(stdin, "rb") as given, out.open("wb") as output, err.open("wb") as errors:  # noqa: PTH123 - as a shell does
             subprocess.run(watch, stdin=given, stdout=output, stderr=errors, check=True)
         ended = Ended(json.loads(report.read_text()), out.read_bytes(), err.read_bytes())

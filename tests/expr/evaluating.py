@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 EVALUATE = Path(__file__).parent / "evaluate_expressions.py"
-SECONDS = 60
+SECONDS = 600
 MEBIBYTES_ALLOWED = 512
 MEBIBYTES = 300
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import bylaw
 
 HOSTILE = "hostile"
-SECONDS = 3.0  # of this process, load and decisions together
+SECONDS = 60.0  # of this process, load and decisions together; usual is less than 1
 HOOKS = {
     "on_query_start": {"kind": "prompt", "text": "hello"},
     "on_turn_start": {"kind": "turn.start"},

@@ -629,7 +629,7 @@ def test_all_of_them_together_in_one_process(tmp_path):
     events = [*HISTORY, {**HOOKS["on_tool_complete"], "facts": FACTS}]
     (tmp_path / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
     words = ["decide", "--rules", "rules", "--events", "events.jsonl"]
-    command = [sys.executable, WATCH, "60", report, sys.executable, "-m", "bylaw", *words]
+    command = [sys.executable, WATCH, "600", report, sys.executable, "-m", "bylaw", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
 
     ended = json.loads(report.read_text())

@@ -167,7 +167,8 @@ def test_large_texts_are_refused_in_time_and_in_few_words(text):
     begin = time.process_time()
     _, message, _ = refused(text)
 
-    assert time.process_time() - begin < 5
+    # Work that grows with the square would take hours. Time of other processes does not count.
+    assert time.process_time() - begin < 60
     assert len(message) < 200
 
 

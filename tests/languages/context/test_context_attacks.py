@@ -20,8 +20,9 @@ from bylaw.model.procedure import Book
 from bylaw.model.session import Session
 from bylaw.runtime.loader import load_paths
 from contract_texts import DOC
+from counting import growth
 
-SECONDS = 1.0  # of the process
+SECONDS = 10.0  # of this process; most documents take less than 1
 MOST_BYTES = 512 * 1024 * 1024
 CHILD = Path(__file__).parent / "load_hostile.py"
 DOCUMENTS = list(hostile_documents())
@@ -58,11 +59,12 @@ def test_code_in_a_message_is_no_burden():
     """Each line is nearly a call, but of no command."""
     commands = [block("COMMAND", f"name: c{number}") for number in range(2_000)]
     rules = rule_set(module(*commands))
-    said = Prompt(text="\n".join(["value = call()", "call()", "/call 1"] * 3_000), seq=1, at=1)
-    start = time.process_time()
 
-    assert decide(rules, Session(), said).reasons == ()
-    assert time.process_time() - start < SECONDS
+    def answer(lines):
+        text = "\n".join(["value = call()", "call()", "/call 1"] * lines)
+        assert decide(rules, Session(), Prompt(text=text, seq=1, at=1)).reasons == ()
+
+    assert growth(answer, 1_500) < 2.5
 
 
 @pytest.mark.parametrize(
