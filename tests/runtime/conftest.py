@@ -3,6 +3,8 @@
 import pytest
 import scripted
 
+from bylaw.runtime import scripts
+
 
 @pytest.fixture
 def scripted_root(tmp_path, tmp_path_factory, monkeypatch):
@@ -17,3 +19,31 @@ def scripted_root(tmp_path, tmp_path_factory, monkeypatch):
     (root / "rules" / "scripts").mkdir(parents=True)
     monkeypatch.chdir(root)
     return root
+
+
+_PATIENT_WORKER = """
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+
+spec = spec_from_file_location("worker", {path!r})
+worker = module_from_spec(spec)
+spec.loader.exec_module(worker)
+worker.SECONDS = 300
+worker.main(sys.argv[1])
+"""
+
+
+@pytest.fixture
+def patient_worker(tmp_path_factory):
+    """The file of a worker that gives a script minutes."""
+    path = tmp_path_factory.mktemp("worker") / "worker.py"
+    path.write_text(_PATIENT_WORKER.format(path=str(scripts._WORKER)))
+    return path
+
+
+@pytest.fixture
+def patient_scripts(monkeypatch, patient_worker):
+    """Scripts have minutes, so that a busy machine kills none of them."""
+    monkeypatch.setattr(scripts, "_WORKER", patient_worker)
+    monkeypatch.setattr(scripts, "START_SECONDS", 300.0)
+    monkeypatch.setattr(scripts, "SCRIPT_SECONDS", 300.0)

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -14,13 +16,30 @@ from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.decision import Need, NeedName, ScriptCall
 from bylaw.model.event import TurnStart
 from bylaw.model.facts import Facts, ScriptResult
+from bylaw.runtime import scripts
 from bylaw.runtime.scripts import MAX_CACHED, MAX_INPUT, SCRIPT_SECONDS, ScriptRunner
 from waiting import open_files, state, wait_until_gone
 
 HERE = str(Path(__file__).parent)
+WORKER = scripts._WORKER
 # No instruction of Lua comes to an end here for long.
 LONG_CALLS = "local s = ('x'):rep(2000000) while true do local t = s:upper() end"
 YES, NO, KILLED = ScriptResult(value=True), ScriptResult(value=False), ScriptResult(killed=True)
+
+pytestmark = pytest.mark.usefixtures("patient_scripts")
+
+
+@contextmanager
+def usual_time():
+    """Scripts have only the time that they have outside of tests."""
+    with mock.patch.object(scripts, "SCRIPT_SECONDS", SCRIPT_SECONDS):
+        yield
+
+
+def wait_until_busy(pid):
+    """Wait until a process does something else than waiting; it may also have ended."""
+    while state(pid) == "S":
+        time.sleep(0.01)
 
 
 def call(script, data=b"{}"):
@@ -60,8 +79,9 @@ class TestTheProcess:
         first = pid_of(runner)
         begin = time.monotonic()
 
-        assert runner.run(call(LONG_CALLS)) == KILLED
-        assert SCRIPT_SECONDS <= time.monotonic() - begin < SCRIPT_SECONDS + 1
+        with usual_time():
+            assert runner.run(call(LONG_CALLS)) == KILLED
+        assert time.monotonic() - begin >= SCRIPT_SECONDS
         assert state(first) is None
         assert runner.run(call("return true")) == YES
         assert pid_of(runner) != first
@@ -80,7 +100,8 @@ class TestTheProcess:
         runner.run(call("return true"))
         os.kill(pid_of(runner), 19)
 
-        assert runner.run(call("return true", b'{"a": "' + b"x" * 1_000_000 + b'"}')) == KILLED
+        with usual_time():
+            assert runner.run(call("return true", b'{"a": "' + b"x" * 1_000_000 + b'"}')) == KILLED
         assert runner.run(call("return true")) == YES
 
     def test_closing(self, runner):
@@ -105,24 +126,27 @@ class TestTheProcess:
 
         assert state(first) is None
 
-    def test_an_interrupt_ends_it(self):
+    def test_an_interrupt_ends_it(self, patient_worker):
         """The answer to an old question is never taken for that to a new one."""
         code = f"""
-import os, signal, threading, time
+import os, signal, threading
+from pathlib import Path
 from bylaw.model.decision import ScriptCall
+from bylaw.runtime import scripts
 from bylaw.runtime.scripts import ScriptRunner
+scripts._WORKER = Path({str(patient_worker)!r})
+scripts.SCRIPT_SECONDS = 300.0
 with ScriptRunner() as runner:
     runner.run(ScriptCall("return true", b"{{}}"))
-    begin = time.monotonic()
     threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
     try:
         runner.run(ScriptCall({LONG_CALLS!r}, b"{{}}"))
     except KeyboardInterrupt:
-        print(time.monotonic() - begin < 0.9, runner.run(ScriptCall("return false", b"{{}}")).value)
+        print("interrupted", runner.run(ScriptCall("return false", b"{{}}")).value)
 """
         done = run_python(code)
 
-        assert (done.stdout, done.stderr) == ("True False\n", "")
+        assert (done.stdout, done.stderr) == ("interrupted False\n", "")
 
     def test_it_does_not_grow(self, runner):
         big = b'{"texts": [' + b",".join([b'"' + b"x" * 5000 + b'"'] * 40) + b"]}"
@@ -136,7 +160,8 @@ with ScriptRunner() as runner:
 
         assert sizes[-1] - sizes[0] < 1 << 20
 
-    def test_what_it_may_do(self, runner):
+    def test_what_it_may_do(self, runner, monkeypatch):
+        monkeypatch.setattr(scripts, "_WORKER", WORKER)
         runner.run(call("return true"))
         limits = Path(f"/proc/{pid_of(runner)}/limits").read_text()
         most = {line[:26].strip(): line[26:].split()[:2] for line in limits.splitlines()}
@@ -204,8 +229,9 @@ print(runner._process.pid, flush=True)
     )
     def test_kill_9(self, then):
         process, pid = self.start(then)
-        time.sleep(0.3)
         assert state(pid) in ("S", "R")
+        if LONG_CALLS in then:
+            wait_until_busy(pid)
 
         process.kill()
         process.communicate()
@@ -233,7 +259,7 @@ print(runner._process.pid, flush=True)
         )
         process, _ = self.start(ignoring)
         pid = int(process.stdout.readline())
-        time.sleep(0.3)
+        wait_until_busy(pid)
         process.kill()
         process.communicate()
 
@@ -306,7 +332,8 @@ class TestGathering:
 
     def test_killing_is_not_kept(self, runner):
         """It depends on the machine."""
-        killed = runner.gather(TurnStart(), need(LONG_CALLS))
+        with usual_time():
+            killed = runner.gather(TurnStart(), need(LONG_CALLS))
 
         assert killed == Facts(scripts={"key": KILLED})
         assert runner.gather(TurnStart(), need("return true")) == Facts(scripts={"key": YES})
