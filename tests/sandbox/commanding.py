@@ -7,6 +7,8 @@ import time
 from bylaw.runtime.sandbox.command import run
 from bylaw.runtime.sandbox.request import CommandRequest
 
+# Time limits for a command that hangs: the first is enough if the machine is idle.
+LIMITS_S = (1, 10, 100)
 PYTHON = (sys.executable, "-I", "-S", "-c")
 
 
@@ -19,7 +21,7 @@ class Commanding:
         self.outside.mkdir()
 
     def command(self, *argv, **more):
-        usual = {"cwd": str(self.root), "roots": (str(self.root),), "timeout_s": 20}
+        usual = {"cwd": str(self.root), "roots": (str(self.root),), "timeout_s": 300}
         return CommandRequest(argv=argv, **(usual | more))
 
     def run(self, *argv, cancellation=None, **more):
@@ -27,6 +29,18 @@ class Commanding:
 
     def python(self, code, *arguments, **more):
         return self.run(*PYTHON, code, *arguments, **more)
+
+    def until_limit(self, *argv, begun):
+        """Run a command until its time limit, and return the result.
+
+        The limit grows until the command had time for what `begun` checks of the result.
+        """
+        for seconds in LIMITS_S:
+            result = self.run(*argv, timeout_s=seconds)
+            assert result.timed_out
+            if begun(result):
+                break
+        return result
 
     def told(self, code, *arguments, **more):
         """What a program says as JSON."""

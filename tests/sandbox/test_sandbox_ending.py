@@ -12,18 +12,11 @@ from commanding import BEAT, PYTHON, wait_for
 
 from bylaw.runtime.sandbox import request
 from bylaw.runtime.sandbox.client import Cancellation, detect_isolation
-from bylaw.runtime.sandbox.command import run
 from bylaw.runtime.sandbox.request import MAX_OUTPUT
 from bylaw.runtime.sandbox.result import CommandEnd
 
 HANG = "import time; time.sleep(600)"
 SHORT = 0.4
-
-
-def seconds_of(call):
-    begun = time.monotonic()
-    result = call()
-    return result, time.monotonic() - begun
 
 
 class TestExit:
@@ -59,7 +52,7 @@ class TestOutput:
         size = 1 << 30
         result = commands.run(
             "sh", "-c", f"head -c {size} /dev/zero & head -c {size} /dev/zero >&2; wait",
-            timeout_s=60,
+            timeout_s=600,
         )  # fmt: skip
 
         assert result.ok
@@ -122,8 +115,8 @@ class TestTidy:
     @pytest.mark.parametrize(
         "script",
         [
-            "sleep 0.2 & true",
-            "(sleep 0.2 &) ; true",
+            "sleep 0.05 & true",
+            "(sleep 0.05 &) ; true",
             "sleep 9 & kill $!",
             "head -c 10000000 /dev/zero",
         ],
@@ -138,25 +131,26 @@ class TestTime:
     """LD-087, DW-A26"""
 
     def test_one_that_hangs(self, commands):
-        result, took = seconds_of(lambda: commands.python(HANG, timeout_s=SHORT))
+        result = commands.python(HANG, timeout_s=SHORT)
 
         assert result.timed_out
         assert result.error == f"took longer than {SHORT:g} s"
-        assert took < 10
 
     def test_what_it_said_before_is_kept(self, commands):
-        result = commands.run("sh", "-c", "echo before; exec sleep 600", timeout_s=SHORT)
+        result = commands.until_limit(
+            "sh", "-c", "echo before; exec sleep 600", begun=lambda one: one.stdout.text
+        )
 
-        assert result.timed_out
         assert result.stdout.text == "before\n"
 
     def test_one_that_can_be_asked_has_time_to_clean_up(self, commands):
         code = (
             "import signal, sys, time\n"
             "signal.signal(signal.SIGTERM, lambda *_: sys.exit(open('clean', 'w').close()))\n"
+            "print('ready', flush=True)\n"
             "time.sleep(600)"
         )
-        commands.python(code, timeout_s=1)
+        commands.until_limit(*PYTHON, code, begun=lambda one: one.stdout.text)
 
         assert (commands.root / "clean").exists()
 
@@ -167,9 +161,8 @@ class TestTime:
             "    signal.signal(one, signal.SIG_IGN)\n"
             "beat()"
         )
-        result = commands.python(code, timeout_s=1)
+        commands.until_limit(*PYTHON, code, begun=lambda _: commands.files())
 
-        assert result.timed_out
         assert commands.nobody_beats()
 
     def test_one_that_stops_itself(self, commands):
@@ -189,9 +182,9 @@ class TestTime:
 
 
 class TestChildren:
-    @pytest.mark.parametrize("timeout_s", [1, 20])
+    @pytest.mark.parametrize("hangs", [True, False])
     @pytest.mark.parametrize("how", ["fork", "group", "session", "daemon"])
-    def test_none_stays(self, commands, how, timeout_s):
+    def test_none_stays(self, commands, how, hangs):
         """Whether the command ends itself or is ended: what it started ends with it."""
         leave = {
             "fork": "pass",
@@ -199,7 +192,7 @@ class TestChildren:
             "session": "os.setsid()",
             "daemon": "os.setsid()\n    if os.fork(): os._exit(0)\n    os.closerange(0, 3)",
         }[how]
-        stay = "time.sleep(600)" if timeout_s == 1 else ""
+        stay = "time.sleep(600)" if hangs else ""
         code = (
             f"{BEAT}\nimport os, signal, time\n"
             "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -208,30 +201,33 @@ class TestChildren:
             "while not os.path.exists('beat'): time.sleep(0.01)\n"
             f"print('started', flush=True)\n{stay}"
         )
-        result, took = seconds_of(lambda: commands.python(code, timeout_s=timeout_s))
+        if hangs:
+            result = commands.until_limit(*PYTHON, code, begun=lambda one: one.stdout.text)
+        else:
+            result = commands.python(code)
 
-        assert result.timed_out is (timeout_s == 1)
+        assert result.timed_out is hangs
+        assert result.stdout.text == "started\n"
         assert commands.nobody_beats()
-        assert took < 10
 
     def test_one_that_holds_the_output_open_is_not_waited_for(self, commands):
-        result, took = seconds_of(lambda: commands.run("sh", "-c", "sleep 600 & echo done"))
+        result = commands.run("sh", "-c", "sleep 600 & echo done")
 
-        assert (result.exit_code, result.stdout.text) == (0, "done\n")
-        assert took < 10
+        assert (result.timed_out, result.exit_code) == (False, 0)
+        assert result.stdout.text == "done\n"
 
     def test_a_fork_bomb_has_an_end(self, commands, monkeypatch):
         """Root's processes are counted, others cannot start more."""
         bomb = "import os, time\nfor _ in range(10): os.fork()\ntime.sleep(600)"
         monkeypatch.setattr(request, "MAX_PROCESSES", 100)
-        result, took = seconds_of(lambda: commands.python(bomb))
+        result = commands.python(bomb)
 
         if os.geteuid() == 0:
             assert result.ending is CommandEnd.CROWDED
             assert result.error == "had more than 100 processes"
         else:
             assert "BlockingIOError" in result.stderr.text
-        assert took < 15
+            assert not result.timed_out
 
     def test_many_that_end_at_once_leave_no_zombie(self, commands):
         result = commands.run(
@@ -244,7 +240,7 @@ class TestChildren:
 class TestItsWatcher:
     def test_killing_its_parent(self, commands, walled):
         code = f"{BEAT}\nimport os\nos.kill(os.getppid(), 9)\nbeat()"
-        result = commands.python(code, timeout_s=1)
+        result = commands.python(code, timeout_s=1 if walled else 300)
 
         # In bubblewrap nothing happens; elsewhere it dies with the one that it killed.
         assert result.ending is (CommandEnd.TIMED_OUT if walled else CommandEnd.KILLED)
@@ -285,7 +281,7 @@ class TestItsWatcher:
             "from bylaw.runtime.sandbox.request import CommandRequest\n"
             "root, program, *argv = sys.argv[1:]\n"
             "client.BUBBLEWRAP = program\n"
-            "run(CommandRequest(argv=tuple(argv), cwd=root, roots=(root,), timeout_s=60))\n"
+            "run(CommandRequest(argv=tuple(argv), cwd=root, roots=(root,), timeout_s=600))\n"
         )
         from bylaw.runtime.sandbox import client  # noqa: PLC0415 - as it is set for the tests
 
@@ -306,14 +302,11 @@ class TestCancelling:
         cancellation = Cancellation()
         timer = threading.Timer(0.5, cancellation.cancel)
         timer.start()
-        result, took = seconds_of(
-            lambda: commands.python(f"{BEAT}\nbeat()", cancellation=cancellation)
-        )
+        result = commands.python(f"{BEAT}\nbeat()", cancellation=cancellation)
         timer.join()
 
         assert result.cancelled
         assert result.error == "cancelled"
-        assert took < 10
         assert commands.nobody_beats()
 
     def test_in_a_signal_handler(self, commands):
@@ -362,12 +355,12 @@ class TestSeveral:
     def test_two_at_once(self, commands):
         results = {}
 
-        def do(name, seconds):
-            results[name] = run(
-                commands.command("sh", "-c", f"echo {name}; exec sleep 600", timeout_s=seconds)
+        def do(name):
+            results[name] = commands.until_limit(
+                "sh", "-c", f"echo {name}; exec sleep 600", begun=lambda one: one.stdout.text
             )
 
-        threads = [threading.Thread(target=do, args=one) for one in (("a", 0.5), ("b", 1.0))]
+        threads = [threading.Thread(target=do, args=name) for name in "ab"]
         for thread in threads:
             thread.start()
         for thread in threads:
