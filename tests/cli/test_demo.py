@@ -5,7 +5,6 @@ import pty
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,15 @@ def at_home(folder):
 def played(tmp_path_factory):
     """The demo in a pipe: its folder, and what it said."""
     folder = tmp_path_factory.mktemp("demo") / "a new folder"
-    began = time.monotonic()
     done = subprocess.run(
-        [*BYLAW, "demo", folder], env=at_home(folder), capture_output=True, text=True, check=False
+        [*BYLAW, "demo", folder],
+        env=at_home(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - began < 30
     return folder, done.stdout
 
 

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -493,13 +492,11 @@ from test_journal_trouble import *
 work = runtime(Journal({path!r}), quota(5))
 work.submit(NO_GATE)
 print(flush=True)
-time.sleep(60)
+time.sleep(600)
 """
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
             process.stdout.readline()
             process.send_signal(signal.SIGSTOP)
-            begun = time.monotonic()
-            fill(path)
-            assert time.monotonic() - begun < 10
+            fill(path)  # it would fail if the journal was locked
             process.kill()
         assert wrong_with(path) == []

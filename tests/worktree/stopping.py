@@ -30,7 +30,7 @@ class World:
         self.journal = path / "journal.db"
         self.notes = []
         self.trust = Trust.for_one_run
-        self.settings = CommandSettings(timeout_s=20)
+        self.settings = CommandSettings(timeout_s=300)
         self.redacted = str
         self.texts = {}
         self.queue = Folder(self.root)

@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import threading
-import time
 from hashlib import sha256
 
 import pytest
@@ -320,11 +319,9 @@ def test_only_the_latest_is_read(repository):
     for path in sorted(folder.iterdir())[:-1]:
         path.write_text("broken")
     os.mkfifo(folder / "prompt_1.json")
-    begun = time.monotonic()
 
     assert since(repository) == {}
     assert repository.seen.notes == ()
-    assert time.monotonic() - begun < 5
 
 
 def test_the_baseline_does_not_hold_contents(repository):

@@ -1,7 +1,6 @@
 """Commands of policies: run together, until they are stable, and what becomes of hostile ones."""
 
 import os
-import time
 
 import pytest
 from stopping import World
@@ -273,7 +272,7 @@ class TestSeveralFiles:
             CommandRun(
                 argv=("sh", "-c", script, "sh", path, str(number)),
                 cwd=".",
-                timeout_s=20,
+                timeout_s=300,
                 files=(path, "kept.txt"),
             )
             for number in range(6)
@@ -357,7 +356,7 @@ class TestHostile:
     """DW-098, DW-099, DW-A26, DW-A28"""
 
     def failed(self, world, command, **settings):
-        world.settings = CommandSettings(**{"timeout_s": 20, **settings})
+        world.settings = CommandSettings(**{"timeout_s": 300, **settings})
         assert world.command(command).stop().verdict is Verdict.DENY
         assert world.held()["status"] == "failed"
         return result(world)
@@ -381,13 +380,11 @@ class TestHostile:
         assert said["exit_code"] == 0
 
     def test_one_whose_processes_end_by_themselves(self, world):
-        assert world.command("sh:(sleep 0.2; true) & exit 0").stop().verdict is Verdict.ALLOW
+        assert world.command("sh:(sleep 0.05; true) & exit 0").stop().verdict is Verdict.ALLOW
         assert world.held()["status"] == "passed"
 
     def test_one_that_floods(self, world):
-        begun = time.monotonic()
         said = self.failed(world, "sh:yes")
-        assert time.monotonic() - begun < 15  # of the twenty that it may take
         why = "wrote more than 10,000,000 bytes and was stopped"
         assert said["reason"] == f"`sh tidy.sh a.py`: {why}"
         assert said["exit_code"] is None
@@ -601,7 +598,10 @@ def test_secrets_in_what_a_command_says(world):
 class TestSideBySide:
     """DW-132: eight workers and one give the same states and the same output."""
 
-    SCRIPT = """sh:echo begun >> order; sleep 0.2; echo ended >> order
+    # Each waits until all workers have begun.
+    SCRIPT = """sh:echo begun >> order
+    while [ "$(grep -c begun order)" -lt "$(cat workers)" ]; do sleep 0.01; done
+    echo ended >> order
     case "$1" in 07.py|03.py) echo "$1"; exit 3;; esac; echo x > "$1\""""
 
     def stopped(self, path, workers, monkeypatch):
@@ -609,7 +609,8 @@ class TestSideBySide:
         monkeypatch.setattr(os, "cpu_count", lambda: 8)
         path.mkdir()
         world = World(path)
-        (world.root / ".git/info/exclude").write_text("order\n")
+        (world.root / ".git/info/exclude").write_text("order\nworkers\n")
+        (world.root / "workers").write_text(f"{workers}\n")
         for number in range(8):
             world.repository.write(f"{number:02}.py", f"{number}\n")
         answer = world.command(self.SCRIPT).stop()
@@ -624,8 +625,7 @@ class TestSideBySide:
         together, fast = self.stopped(tmp_path / "8", 8, monkeypatch)
 
         assert one_by_one == ["begun", "ended"] * 8
-        assert together[:2] == ["begun", "begun"]
-        assert sorted(together) == sorted(one_by_one)
+        assert together == ["begun"] * 8 + ["ended"] * 8
         assert slow == fast
         assert fast[0]["status"] == "failed"
         assert (

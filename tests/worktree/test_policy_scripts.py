@@ -89,6 +89,6 @@ def test_one_of_which_the_system_does_not_know_how_to_run_it(world):
 
 def test_a_list_of_programs_does_not_name_it(world):
     put(world.root / "tidy.sh")
-    world.settings = CommandSettings(timeout_s=20, allow=("sh", "tidy.sh"))
+    world.settings = CommandSettings(timeout_s=300, allow=("sh", "tidy.sh"))
 
     assert "is not one of the allowed programs" in refused(world, "./tidy.sh")

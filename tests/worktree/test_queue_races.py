@@ -120,7 +120,7 @@ def test_killed_in_the_middle_of_a_transition(folder):
 def kill_in_the_middle(world, path, before="true"):
     """A process that runs a command dies over it, after the command did this."""
     world.repository.write("a.py", "a\n")
-    process = Evaluator("stop", path, f"sh:{before}; touch begun.sh; sleep 30")
+    process = Evaluator("stop", path, f"sh:{before}; touch begun.sh; sleep 600")
     process.tell("stop")
     until = time.monotonic() + 300
     while not (world.root / "begun.sh").exists() and time.monotonic() < until:

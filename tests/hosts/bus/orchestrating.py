@@ -11,6 +11,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 BYLAW = [sys.executable, "-m", "bylaw"]
+# Bylaw that learns of changes only by watching: it never checks by itself.
+ONLY_WATCHING = """
+import runpy, sys
+from bylaw.hosts.bus import orchestrator
+from bylaw.hosts.bus.watcher import watcher
+orchestrator.CHECK_PEERS_S = watcher.SWEEP_AFTER_S = watcher.SWEEP_EVERY_S = 3600.0
+sys.argv[0] = "bylaw"
+runpy.run_module("bylaw", run_name="__main__", alter_sys=True)
+"""
 MOMENT = "20240116_120000"
 CONTEXT = """\
 # Shared context
@@ -196,11 +205,12 @@ class Repository:
 class Orchestrator:
     """One `bylaw bus run`; what it says goes to files, so that it never has to wait for us."""
 
-    def __init__(self, root, words, said, **more):
+    def __init__(self, root, words, said, only_watching=False, **more):
         self._said, self._noted = said_in(said)
+        command = [sys.executable, "-c", ONLY_WATCHING] if only_watching else BYLAW
         with self._said.open("wb") as out, self._noted.open("wb") as err:
             self.process = subprocess.Popen(
-                [*BYLAW, "bus", "run", "--root", str(root), *words],
+                [*command, "bus", "run", "--root", str(root), *words],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err, **more,
             )  # fmt: skip
 
@@ -233,13 +243,12 @@ class Orchestrator:
         return self.process.wait(seconds)
 
     def until(self, true, seconds=300):
-        """Wait until something is so while this runs; how long it took."""
+        """Wait until something is so while this runs."""
         begun = time.monotonic()
         while not true():
             assert self.process.poll() is None, self.notes
             assert time.monotonic() - begun < seconds, (self.notes, self.lines[-3:])
             time.sleep(0.01)
-        return time.monotonic() - begun
 
 
 def said_in(root):

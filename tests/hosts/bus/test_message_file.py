@@ -133,7 +133,7 @@ def test_what_cannot_be_taken_may_be_half_of_it(bus, folder, text, complete):
     (folder / "a.yaml").write_text(text)
     begun = time.monotonic()
     _, waited = when_ready(bus, "a.yaml", complete)
-    assert PATIENCE_S - 0.05 < time.monotonic() - begun < PATIENCE_S + 1
+    assert time.monotonic() - begun > PATIENCE_S - 0.05
     assert set(waited) == {"it has just been written", "it may be incomplete"}
 
 

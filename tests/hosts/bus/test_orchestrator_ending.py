@@ -6,7 +6,6 @@ import pytest
 from orchestrating import TELL, TELL_ERROR, processes_with, rule, run, take
 
 CODES = [(signal.SIGTERM, 0), (signal.SIGINT, 130)]
-SOON_S = 1.5
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,7 @@ def test_a_command_that_runs_is_ended_first(repository, words, number, code):
     repository.put("b", "tell")
     with repository.start(*words) as running:
         running.until(lambda: repository.family() == 3)
-        assert running.end(number, SOON_S) == code
+        assert running.end(number) == code
         assert [(one["msg_id"], one["status"]) for one in running.lines] == [(msg_id, "failed")]
         assert running.notes == ""
     (evidence,) = repository.evidence()

@@ -24,7 +24,7 @@ class Provider:
     made: list
 
     def model(self, **patience):
-        patience = {"timeout_s": 5, "first_wait_s": 0.01, "retries": 3} | patience
+        patience = {"timeout_s": 300, "first_wait_s": 0.01, "retries": 3} | patience
         url = self.server.url if self.name == "openai" else self.server.url.removesuffix("/v1")
         model = self.make("m", base_url=url, patience=RetryPolicy(**patience))
         self.made.append(model)

@@ -149,7 +149,7 @@ class TestSent:
     ):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         server.answers = [openai.stream("x")]
-        model = create_model("openai:m", timeout_s=5)
+        model = create_model("openai:m", timeout_s=300)
 
         model.reply(Request(messages=HELLO), lambda _: None)
         model.close()

@@ -3,7 +3,6 @@
 import shlex
 import sys
 import threading
-import time
 
 import pytest
 from chat_folder import UNTRUSTED
@@ -90,17 +89,21 @@ def test_a_command_that_is_killed(tool):
 
 
 def test_a_command_that_takes_too_long(tool):
-    with pytest.raises(ToolTimeoutError, match="took longer than 1 s\nbegun"):
-        python(tool, "import time; print('begun', flush=True); time.sleep(60)", timeout_s=1)
+    for seconds in (1, 10, 100):  # the first is enough if the machine is idle
+        with pytest.raises(ToolTimeoutError, match=f"took longer than {seconds} s") as failed:
+            python(
+                tool, "import time; print('begun', flush=True); time.sleep(600)", timeout_s=seconds
+            )
+        if "begun" in str(failed.value):
+            break
+    assert f"took longer than {seconds} s\nbegun" in str(failed.value)
 
 
 def test_a_command_that_somebody_ends(tool):
     cancellation = Cancellation()
     threading.Timer(0.5, cancellation.cancel).start()
-    begun = time.monotonic()
     with pytest.raises(ToolError, match="cancelled"):
-        python(tool, "import time; time.sleep(60)", cancellation=cancellation)
-    assert time.monotonic() - begun < 30
+        python(tool, "import time; time.sleep(600)", cancellation=cancellation)
 
 
 def test_of_much_output_the_beginning_and_the_end_are_kept(tool):
