@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 BYLAW = [sys.executable, "-m", "bylaw"]
@@ -255,6 +255,15 @@ def said_in(root):
     """Beside the root, where nobody watches: files for both outputs of a process."""
     stem = f"{root}.{time.monotonic_ns()}"
     return Path(f"{stem}.said"), Path(f"{stem}.noted")
+
+
+def is_known(path):
+    """Whether the watcher has kept what lies there: it sets the version last."""
+    if not path.exists():
+        return False
+    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(path)) as database:
+        return database.execute("PRAGMA user_version").fetchone() != (0,)
+    return False
 
 
 @contextmanager

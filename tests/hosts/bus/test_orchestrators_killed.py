@@ -4,12 +4,11 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from orchestrating import (
     TELL_ERROR,
     all_of,
     give,
+    is_known,
     message_id,
     rule,
     run,
@@ -193,15 +193,6 @@ def watched(repository):
         running.until(lambda: is_known(repository.root / ".bylaw/state/watch.db"))
         assert running.end() == 0
     return repository
-
-
-def is_known(path):
-    """Whether the watcher has kept what lies there: it sets the version last."""
-    if not path.exists():
-        return False
-    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(path)) as database:
-        return database.execute("PRAGMA user_version").fetchone() != (0,)
-    return False
 
 
 def told_changes(watched):

@@ -9,6 +9,7 @@ from bylaw.hosts.bus.watcher.watcher import FileWatcher
 
 EXCLUDED = ("runtime/bus", "runtime/locks", ".bylaw/state", ".git")
 STORE = ".bylaw/state/watch.db"
+MARK = "mark"
 
 
 class Told:
@@ -44,6 +45,8 @@ class Woken:
     """A watcher that is woken by the system."""
 
     def __init__(self, root):
+        self.mark = root / MARK
+        self.mark.write_text("x")
         self.watcher = FileWatcher(str(root), EXCLUDED, str(root / STORE))
         self.news = queue.SimpleQueue()
         self.wake = FolderWatch(str(root), self.news.put)
@@ -84,11 +87,17 @@ class Woken:
             self.watcher.note_everything()
         self.watcher.note(news.paths)
 
-    def quiet(self, seconds=0.4):
-        """What was told since the last time, when nothing more comes."""
+    def quiet(self, seconds=0.4, *, marked=True):
+        """What was told since the last time, when nothing more comes.
+
+        First a change of a file of its own must arrive, so that a busy machine has time for all.
+        """
+        if marked:
+            self.mark.write_text(f"{self.mark.read_text()}x")
+            assert self.until(lambda: any(change.path == MARK for change in self.changes))
         self.until(lambda: False, seconds)
         told, self.changes = brief(self.changes), []
-        return told
+        return [change for change in told if change[-1] != MARK]
 
 
 def brief(changes):

@@ -1,7 +1,7 @@
 """File tools, MCP tools and tools that nobody knows, against protected files."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bylaw.hosts.clients.base import Call
@@ -188,6 +188,7 @@ VERB = st.sampled_from(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(before=BEFORE, verb=VERB, prefix=PREFIX, name=spelled("bylaw.toml"))
 def test_no_spelling_gets_past(root, before, verb, prefix, name):
     text = f"{before}{verb} {prefix}{name}{' )' if before == '( ' else ''}"
