@@ -29,11 +29,11 @@ layers: .venv/.ready
 unit: .venv/.ready
 	$(BIN)/python -m pytest -q --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test-sandbox: .venv/.ready ## commands that mean harm, with bubblewrap if it works, then without
+test-sandbox: .venv/.ready ## harmful commands, with bubblewrap if it works, then without
 	$(BIN)/python -m pytest -q tests/sandbox
 	BYLAW_TEST_ISOLATION=none $(BIN)/python -m pytest -q tests/sandbox
 
-# Real clients, pinned, with node of their own: they wait for each other most of the time.
+# Real clients, pinned, with their own node. They mostly wait for each other.
 test-clients: .venv/clients/.ready ## real coding agents under our hooks, against a model on loopback
 	$(BIN)/python -m pytest -q --numprocesses 3 tests/clients
 
@@ -46,14 +46,14 @@ requirements: .venv/.ready ## which cases check which requirement; FULL=1 prints
 house: .venv/.ready ## print figures of the source; FOLDER=… for another checkout
 	$(BIN)/python tools/house.py $(FOLDER)
 
-fix: .venv/.ready ## let ruff mend what it can
+fix: .venv/.ready ## fix what ruff can fix
 	$(BIN)/python -m ruff check --fix
 	$(BIN)/python -m ruff format
 
-spec-update: .venv/.ready ## write what the pages of spec/ expect anew, for review in git
+spec-update: .venv/.ready ## update what the pages of spec/ expect, for review in git
 	BYLAW_SPEC_UPDATE=1 $(BIN)/python -m pytest -q tests/test_spec.py
 
-docs: .venv/.ready ## write the generated pages of docs/ anew
+docs: .venv/.ready ## update the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
 site: .venv/site/.ready ## build docs/ and all that it links to as plain HTML in dist/site
