@@ -28,7 +28,7 @@ def init(folder, *words):
 
 
 def test_the_example_shows_what_is_laid_out():
-    """To mend it: `cp -r src/bylaw/hosts/bus/read_starter/. examples/law/`."""
+    """To mend it: `cp -r src/bylaw/hosts/bus/starter/. examples/law/`."""
     shown = laid_out(EXAMPLE)
     del shown["README.md"]
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from bylaw.model.diagnostic import MAX_LISTED
-from bylaw.model.suggest import did_you_mean, nearest_name
+from bylaw.model.suggest import MAX_LISTED, did_you_mean, nearest_name
 
 
 @pytest.mark.parametrize(

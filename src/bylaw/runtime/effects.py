@@ -54,11 +54,12 @@ class AskSupport(StrEnum):
 class ClientAbilities(Struct, frozen=True, kw_only=True):
     """What a coding agent supports: the events that it sends, and the replies that it accepts.
 
-    `hears` are the hook events that the client sends, `denies` those at which it accepts a denial,
-    `for_model` and `for_person` those at which a text reaches the model or the person. A text that
-    cannot reach the model now is delivered at the next such event. A warning goes to the person, or
-    to the model if it cannot reach the person. `failures` says which failed calls the client does
-    not report. `types_unheard`: it types into running programs without a hook event.
+    `hook_events` are the hook events that the client sends, `denies` those at which it accepts a
+    denial, `for_model` and `for_person` those at which a text reaches the model or the person.
+    A text that cannot reach the model now is delivered at the next such event. A warning goes to
+    the person, or to the model if it cannot reach the person. `failures` says which failed calls
+    the client does not report. `types_without_event`: it types into running programs without a hook
+    event.
     """
 
     title: str

@@ -86,7 +86,7 @@ def test_the_other_one_takes_over_what_a_dead_one_left(repository):
         (claim,) = repository.names("processing")
         dead, living = sorted(both, key=lambda one: f"_{one.process.pid}_" not in claim)
         dead.kill()
-        took = living.until(lambda: repository.evidence_of(msg_id, "error"))
+        living.until(lambda: repository.evidence_of(msg_id, "error"))
         living.until(repository.is_quiet)
         again = repository.put("next", "tell")
         living.until(lambda: repository.evidence_of(again, "output"))
@@ -94,7 +94,6 @@ def test_the_other_one_takes_over_what_a_dead_one_left(repository):
         (line,) = [line for line in living.lines if line["msg_id"] == msg_id]
 
     (evidence,) = repository.evidence_of(msg_id)
-    assert took < 4
     assert "interrupted" in evidence["text"]
     assert line["status"] == "failed"
     assert line["evidence"]

@@ -61,11 +61,11 @@ LONGEST_S = 0.4
 PLACES = {
     "anywhere": (lambda code: OURS.search(code.co_filename), 120_000),
     "file": (lambda code: code.co_filename.endswith(FILE), 2_000),
-    "rewrite": (lambda code: code.co_name in {"rewrite", "_replaced"}, 60),
-    "journal": (lambda code: "runtime/journal/" in code.co_filename, 50_000),
+    "rewrite": (lambda code: code.co_name in {"rewrite", "_replace_file"}, 60),
+    "journal": (lambda code: "store/journal/" in code.co_filename, 50_000),
 }
-FILE = ("hosts/chat/chat_file.py", "hosts/chat/chat_file.py")
-OURS = re.compile("bylaw/(hosts|runtime)/")
+FILE = ("hosts/chat/chat_file.py",)
+OURS = re.compile("bylaw/(hosts|runtime|store)/")
 
 
 def main(turns, kinds, folders):

@@ -511,7 +511,7 @@ class TestOpenTurns:
         tools = {"slow": die}
         killed(lambda: run(path, saying(calling(("a", "slow"))), tools=tools))
         append(path, "<user>more</user>\n")
-        killed(lambda: dying(resume, "_tell_endings", lambda: run(path, saying())))
+        killed(lambda: dying(resume, "_submit_call_ends", lambda: run(path, saying())))
         assert INTERRUPTED in texts(path)[-1]
         run(path, saying("one"))
 

@@ -75,7 +75,7 @@ SESSION_END_NAMES = frozenset({"SessionEnd", "sessionEnd"})
 
 
 # Clients that also run the hooks of Claude Code, each with a variable that it sets for hooks.
-# `install/clients.py` has the same table, but is too slow to import here.
+# `install/forms.py` has the same table, but is too slow to import here.
 CLAUDE_HOOK_READERS = (("COPILOT_CLI", "copilot"), ("CURSOR_VERSION", "cursor"))
 _CLAUDE_VARIABLE = "CLAUDECODE"
 _ESCAPES = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.bus.watcher.scan import Folder
 
-# How long `watchfiles` collects events, in milliseconds. The longer merging is in `window.py`.
+# How long `watchfiles` collects events, in milliseconds. `watcher.py` merges for longer.
 STEP_MS, DEBOUNCE_MS = 10, 20
 POLL_MS = 300
 # The pause before a failed watch is set up again; it doubles with each failure.
