@@ -108,7 +108,7 @@ class Op(StrEnum):
 
 
 class EffectStatus(StrEnum):
-    """How a step ended. `release_record` is a stop that was allowed with a warning."""
+    """How a step ended. `released` is a stop that was allowed with a warning."""
 
     OK = "ok"
     FAILED = "failed"

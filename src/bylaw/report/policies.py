@@ -44,7 +44,7 @@ class FileRole(StrEnum):
 
 
 class PolicyStatus(StrEnum):
-    """Result of a policy for a file as it is now. `unknown_names`: the changes are not known."""
+    """Result of a policy for a file as it is now. `unknown`: the changes are not known."""
 
     FIRES = "fires"
     FAILED = "failed"

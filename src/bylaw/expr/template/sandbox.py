@@ -185,7 +185,7 @@ LEXER = SANDBOX.lexer  # kept, because each access looks it up by all settings
 
 
 def parse_tree(text: str) -> nodes.Template:
-    """Parse a template; its tree must be `rewrite_tree` before it is compiled.
+    """Parse a template; rewrite its tree with `rewrite_tree` before you compile it.
 
     Until then its nodes have no environment, because setting it takes as long as a check.
     """

@@ -1,7 +1,7 @@
 """Guess who changed a file. The guess grants nothing (LD-014, LD-015).
 
 In this order: `human` if an editor has its lock file in the same folder; the known program that has
-the file open; the known program that works in the root, if it is the only one; `unknown_names`.
+the file open; the known program that works in the root, if it is the only one; `unknown`.
 """
 
 from __future__ import annotations
